@@ -1,0 +1,177 @@
+"""What the rest of Emporion may know of a cloud: a `Cloud` record found by entry point, and its API as a `CloudApi`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+from emporion.market.offer import Offer
+
+__all__ = [
+    "Cloud", "CloudApi", "CloudError", "CloudNode", "ErrorKind", "FoundImage", "Pending", "identity", "installed_clouds",
+    "open_api",
+]
+
+
+class ErrorKind(StrEnum):
+    """What a cloud's error code means for what to do next (cases/market.md 33)."""
+
+    CAPACITY = "capacity"
+    """No stock there now: another zone, type or time."""
+    QUOTA = "quota"
+    """The account's limit: ask for more."""
+    SPOT_PRICE = "spot_price"
+    THROTTLED = "throttled"
+    IN_USE = "in_use"
+    PERMISSION = "permission"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class CloudError:
+    """One error code of a cloud: what it means and how to mend it."""
+
+    code: str
+    kind: ErrorKind
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundImage:
+    """A machine image that a cloud publishes."""
+
+    id: str
+    name: str
+    published_at: str | None
+    arch: str
+    driver_version: str | None
+    efa_version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CloudNode:
+    """One machine as the cloud reports it."""
+
+    id: str
+    pool: str
+    """The pool's name, `controller` for the controller."""
+    state: str
+    """`pending`, `running`, `stopping`, `stopped`, `terminated`."""
+    zone: str | None
+    instance_type: str
+    market: str
+    private_ip: str | None
+    launched_at: str | None
+    image_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A create that was under way when the engine died: what the engine recorded of it."""
+
+    urn: str
+    type_token: str
+    emporion_id: str
+    inputs: Mapping[str, Any]
+    """Resolved inputs in Pulumi's camelCase spelling, secrets unwrapped."""
+
+
+class CloudApi(Protocol):
+    """What operations may ask of one region of one cloud. Real clients and the local world's both implement it.
+
+    Every method raises `UserError` E-CLOUD when the cloud cannot be asked (no credentials, no network, throttled after
+    retries), never returns a guess.
+    """
+
+    def account(self) -> str:
+        """Return the account, project or subscription; the local world answers with its reserved one."""
+        ...
+
+    def find(self, pending: Pending) -> str | None:
+        """Return the Pulumi id of what `pending` made, or None when it made nothing.
+
+        By `emporion-id` tag or name where the type has one, else by its parent (route in its table, rule in its group).
+        """
+        ...
+
+    def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
+        """Return the machines of one stack that are not yet gone, controller included, by tag."""
+        ...
+
+    def image(self, purpose: str, arch: str) -> FoundImage:
+        """Return the newest image for `purpose` (`gpu` or `controller`)."""
+        ...
+
+    def zones(self) -> Mapping[str, str]:
+        """Return zone id -> this account's zone name."""
+        ...
+
+    def quota(self, instance_type: str, market: str) -> int | None:
+        """Return how many machines of this type the account may run in this market; None: the cloud does not tell."""
+        ...
+
+    def notices(self, node_id: str) -> Sequence[Mapping[str, str]]:
+        """Return interruption and rebalance notices for a node (`kind`, `at`)."""
+        ...
+
+    def terminate(self, node_id: str) -> None:
+        """End one machine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """One cloud's folder, described without importing Pulumi or its SDK. Objects are named `module:attribute`."""
+
+    name: str
+    """The provider name of its offers (`aws`)."""
+    plugin: str
+    """Name of its provider plugin (`aws`, `gcp`, `azure-native`)."""
+    sdk: str
+    """Its Pulumi SDK's Python module (`pulumi_aws`)."""
+    extra: str
+    """The extra of this package that installs the SDK."""
+    default_region: str
+    cluster: str
+    """The component that builds a pinned placement."""
+    api: str
+    """Factory of the real `CloudApi`: `(region) -> CloudApi`."""
+    stand_in: str
+    """The rules of its stand-in provider plugin (`emporion.localcloud` reads them)."""
+    errors: Mapping[str, CloudError]
+    not_deployable: Callable[[Offer], str | None]
+    """Return why an offer of this cloud cannot be stood up, or None when it can."""
+    region_env: Sequence[str] = field(default=())
+    """Environment variables that hold the default region."""
+
+
+@cache
+def installed_clouds() -> Mapping[str, Cloud]:
+    """Return the clouds that have a component, by provider name, sorted."""
+    found = [entry.load() for entry in entry_points(group="emporion.clouds")]
+    return {cloud.name: cloud for cloud in sorted(found, key=lambda cloud: cloud.name)}
+
+
+def open_api(cloud: Cloud, region: str, world: str) -> CloudApi:
+    """Return the API of a cloud's region in a world: `real`, or one registered under `emporion.worlds` (`local`)."""
+    if world == "real":
+        module, _, attribute = cloud.api.partition(":")
+        from importlib import import_module  # noqa: PLC0415 - the SDK is imported only when a placement uses it
+
+        api: CloudApi = getattr(import_module(module), attribute)(region)
+        return api
+    (entry,) = entry_points(group="emporion.worlds", name=world)
+    opened: CloudApi = entry.load()(cloud, region)
+    return opened
+
+
+def identity(project: str, stack: str, urn: str, generation: int) -> str:
+    """Return the `emporion-id` of a resource: 20 hex digits of SHA-256 over what makes it itself (DESIGN.md section 8)."""
+    import hashlib  # noqa: PLC0415 - start-up
+
+    return hashlib.sha256("\n".join([project, stack, urn, str(generation)]).encode()).hexdigest()[:20]

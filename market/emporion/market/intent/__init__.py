@@ -1,0 +1,1 @@
+"""The intent: read, validated, normalised."""

@@ -1,0 +1,194 @@
+"""The pinned placement: the decision of a plan with everything that a look-up would change later.
+
+It is written to the stack's configuration (`emporion:placement`) and is all that the program reads; its JSON form is the
+schema `emporion.placement/1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+from emporion.market.errors import UserError
+from emporion.market.offer import Market
+
+__all__ = ["SCHEMA", "PinnedController", "PinnedImage", "PinnedPlacement", "PinnedPool", "PinnedStorage"]
+
+SCHEMA = "emporion.placement/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedImage:
+    """A machine image of one region, as it was when the plan was pinned."""
+
+    id: str
+    name: str
+    published_at: str | None = None
+    arch: str = "x86_64"
+    driver_version: str | None = None
+    efa_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedPool:
+    """Equal nodes at one site."""
+
+    name: str
+    """`gpu-0`, `gpu-1`, … in plan order."""
+    provider: str
+    region: str
+    zone: str | None
+    """The zone id (`use1-az2`); the program turns it into the account's zone name."""
+    instance_type: str
+    gpu: str | None
+    gpus_per_node: int
+    count: int
+    market: Market
+    usd_per_hour: Decimal
+    """Of one node at pin time."""
+    on_demand_usd_per_hour: Decimal | None
+    offer_id: str
+    image: PinnedImage
+    stage: str | None = None
+    fabric: str | None = None
+    """`efa`, `infiniband`, …; None or `ethernet`: no RDMA."""
+    rdma: bool = False
+    """Whether the pool's fabric interfaces are made (the intent asks for it and the type has it)."""
+    spot_max_price_usd_per_hour: Decimal | None = None
+    reservation: str | None = None
+    capacity_block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedController:
+    """The small CPU node that runs the scheduler."""
+
+    instance_type: str
+    usd_per_hour: Decimal | None
+    image: PinnedImage
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedStorage:
+    """Where checkpoints and data live."""
+
+    checkpoint_path: str | None = None
+    """The user's own bucket (`s3://bucket/prefix`); None: the cluster's bucket."""
+    file_system: Literal["lustre"] | None = None
+    file_system_gib: int | None = None
+    file_system_mbps_per_tib: int | None = None
+    object_lock_days: int | None = None
+    root_disk_gb: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedPlacement:
+    """Everything the program needs to build one cluster."""
+
+    name: str
+    pools: tuple[PinnedPool, ...]
+    controller: PinnedController | None
+    """None with `scheduler: none`."""
+    storage: PinnedStorage
+    scheduler: Literal["slurm", "none"]
+    nat: bool
+    spot_fallback: str
+    """`true`, `pause` or `false`."""
+    spot_auto_renew: bool
+    on_interruption: str
+    checkpoint_interval_s: int | None
+    max_run_s: int | None
+    usd_per_hour: Decimal
+    """Full-chain total of the plan."""
+    upper_usd_per_hour: Decimal | None
+    cost_lines: tuple[dict[str, Any], ...]
+    """The plan's cost lines, as in `emporion.plan/1`."""
+    catalogue_version: str
+    catalogue_as_of: str
+    planned_at: str
+    """UTC, ISO 8601."""
+    intent_hash: str
+    intent: dict[str, Any]
+    """The normalised intent, as `plan --show-intent --json` prints it."""
+    reasons: tuple[str, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
+    schema: str = field(default=SCHEMA)
+
+    @property
+    def provider(self) -> str:
+        """The provider of all pools (one in this schema version)."""
+        return self.pools[0].provider
+
+    @property
+    def region(self) -> str:
+        """The region of all pools (one in this schema version)."""
+        return self.pools[0].region
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; money as decimal strings."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    @classmethod
+    def from_json(cls, data: object, *, where: str | None = None) -> PinnedPlacement:
+        """Return the placement of a stack's configuration.
+
+        Raises: UserError E-PIN: when it is not a placement of a schema that this version knows.
+        """
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            seen = data.get("schema") if isinstance(data, dict) else type(data).__name__
+            raise UserError(
+                "E-PIN", f"the pinned placement has schema {seen!r}, this version reads {SCHEMA!r}", where,
+                "pin again: emporion plan INTENT --pin STACK",
+            )
+        try:
+            return cls(**{
+                **data,
+                "pools": tuple(_pool(pool) for pool in data["pools"]),
+                "controller": _controller(data["controller"]),
+                "storage": PinnedStorage(**data["storage"]),
+                "usd_per_hour": Decimal(data["usd_per_hour"]),
+                "upper_usd_per_hour": _money(data["upper_usd_per_hour"]),
+                "cost_lines": tuple(data["cost_lines"]),
+                "reasons": tuple(data["reasons"]),
+                "tags": tuple((key, value) for key, value in data["tags"]),
+            })
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            raise UserError(
+                "E-PIN", f"the pinned placement cannot be read: {error}", where,
+                "pin again: emporion plan INTENT --pin STACK",
+            ) from error
+
+
+def _money(value: str | None) -> Decimal | None:
+    return None if value is None else Decimal(value)
+
+
+def _pool(data: dict[str, Any]) -> PinnedPool:
+    return PinnedPool(**{
+        **data,
+        "market": Market(data["market"]),
+        "usd_per_hour": Decimal(data["usd_per_hour"]),
+        "on_demand_usd_per_hour": _money(data["on_demand_usd_per_hour"]),
+        "spot_max_price_usd_per_hour": _money(data["spot_max_price_usd_per_hour"]),
+        "image": PinnedImage(**data["image"]),
+    })
+
+
+def _controller(data: dict[str, Any] | None) -> PinnedController | None:
+    if data is None:
+        return None
+    return PinnedController(data["instance_type"], _money(data["usd_per_hour"]), PinnedImage(**data["image"]))
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, Market):
+        return value.value
+    return value
