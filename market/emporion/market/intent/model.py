@@ -1,4 +1,4 @@
-"""The normalised intent: what the user wants, validated, units settled. Produced by `parse`, read by everything else."""
+"""The normalised intent: what the user wants, validated, units settled; made by this package, read by all others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
+from emporion.market.units import Memory
+
 __all__ = [
-    "Access", "Budget", "Constraints", "DataSet", "FallbackRule", "Gpus", "Image", "Intent", "InterruptionRule",
-    "Lifecycle", "MarketRule", "Memory", "Model", "Network", "Rdma", "Recovery", "Resources", "Stage", "Topology",
+    "Access",
+    "Budget",
+    "Constraints",
+    "DataSet",
+    "FallbackRule",
+    "Gpus",
+    "Image",
+    "Intent",
+    "InterruptionRule",
+    "Lifecycle",
+    "MarketRule",
+    "Memory",
+    "Model",
+    "Network",
+    "Rdma",
+    "Recovery",
+    "Resources",
+    "Stage",
+    "Topology",
 ]
 
 
@@ -50,24 +69,6 @@ class InterruptionRule(StrEnum):
 
     REPLACE_NODE = "replace_node"
     REPLACE_POOL = "replace_pool"
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """An amount of memory: bytes, and whether the unit was binary (`GiB`), which is compared strictly."""
-
-    bytes: int
-    binary: bool
-
-    @property
-    def gb(self) -> Decimal:
-        """In units of 10^9 bytes."""
-        return Decimal(self.bytes) / 1_000_000_000
-
-    @property
-    def gib(self) -> Decimal:
-        """In units of 2^30 bytes."""
-        return Decimal(self.bytes) / (1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +246,18 @@ class Intent:
     """The file it came from, for messages."""
     positions: tuple[tuple[str, int], ...] = ()
     """(key path, line) pairs, so that later stages can point into the file (`resources.gpus` -> 5)."""
+    flags: tuple[tuple[str, str], ...] = ()
+    """(key path, flag) pairs of what the command line said: `resources.gpus` -> `--gpus`."""
     not_acted_on: tuple[str, ...] = ()
     """Keys accepted whose function does not exist yet."""
 
     def where(self, key: str) -> str:
-        """Return `file:line  key` for a key path, as an error shows it; the nearest parent's line when it has none."""
-        lines = dict(self.positions)
+        """Return `file:line  key` for a key path, or the flag that said it; a key not given shows the nearest parent's."""
+        lines, flags = dict(self.positions), dict(self.flags)
         path = key
-        while path and path not in lines:
+        while path and path not in lines and path not in flags:
             path = path.rpartition(".")[0]
+        if path in flags:
+            return flags[path]
         line = f":{lines[path]}" if path in lines else ""
-        return f"{self.source}{line}  {key}" if self.source else f"--{key}"
+        return f"{self.source}{line}  {key}" if self.source else key

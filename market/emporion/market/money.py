@@ -1,0 +1,89 @@
+"""Money as people write it: `$2.80/gpu/hr`, `$16/hr`, `$500`, `16 USD`, read exactly into USD."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from emporion.market.errors import UserError
+from emporion.market.units import parse_number, plain, shown
+
+__all__ = ["Money", "format_money", "money_text", "parse_money"]
+
+_SYMBOLS: Mapping[str, str] = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "US$": "USD"}
+_PERIODS: Mapping[str, str] = {
+    **dict.fromkeys(("h", "hr", "hour", "hourly"), "hour"),
+    **dict.fromkeys(("d", "day", "daily"), "day"),
+    **dict.fromkeys(("mo", "mon", "month", "monthly"), "month"),
+}
+_SHORT: Mapping[str, str] = {"hour": "hr", "day": "day", "month": "month"}
+_AMOUNT = re.compile(r"(-?)(US\$|[$€£¥₹]|[A-Za-z]{3}(?![A-Za-z]))?\s*(-?[0-9][0-9.,_]*)\s*([A-Za-z]{3})?")
+_NOT_FINITE = re.compile(r"[-+$]?\.?(nan|inf|infinity)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in USD with its basis."""
+
+    usd: Decimal
+    per_gpu: bool = False
+    period: str | None = None
+    """`hour`, `day`, `month`, or None: not said."""
+
+
+def parse_money(text: str, rates: Mapping[str, Decimal] | None = None) -> Money:
+    """Return an amount of money in USD; a bare number is USD.
+
+    `rates` are USD per unit of a currency; without the currency's rate the amount is refused.
+
+    Raises: UserError E-NUMBER, E-RANGE: as `parse_number`; E-MONEY: when the text is not an amount or its basis is
+    unknown; E-CURRENCY: when the currency has no rate.
+    """
+    amount, *basis = [part.strip() for part in text.strip().split("/")]
+    per_gpu, period = False, None
+    for part in basis:
+        word = part.lower()
+        if word in ("gpu", "gpus") and not per_gpu and period is None:
+            per_gpu = True
+        elif word in _PERIODS and period is None:
+            period = _PERIODS[word]
+        else:
+            raise UserError("E-MONEY", f"{shown(text)} has the unknown basis {shown(part)}", fix=_EXAMPLE)
+    value, currency = _amount(amount, text)
+    if currency != "USD":
+        rate = (rates or {}).get(currency)
+        if rate is None:
+            raise UserError("E-CURRENCY", f"no rate for {currency} in {shown(text)}", fix="write the amount in USD")
+        value *= rate
+    return Money(value, per_gpu, period)
+
+
+_EXAMPLE = "write $16/hr for the whole cluster, $2.80/gpu/hr per GPU, or $500"
+
+
+def _amount(amount: str, text: str) -> tuple[Decimal, str]:
+    if _NOT_FINITE.fullmatch(amount):
+        raise UserError("E-RANGE", f"{shown(text)} is not a finite amount", fix=_EXAMPLE)
+    match = _AMOUNT.fullmatch(amount)
+    if match is None:
+        raise UserError("E-MONEY", f"{shown(text)} is not an amount of money", fix=_EXAMPLE)
+    sign, before, number, after = match.groups()
+    named = [_SYMBOLS.get(name, name.upper()) for name in (before, after) if name]
+    if len(set(named)) > 1:
+        raise UserError("E-CURRENCY", f"{shown(text)} names two currencies", fix=_EXAMPLE)
+    return parse_number(sign + number), named[0] if named else "USD"
+
+
+def money_text(usd: Decimal) -> str:
+    """Return USD as a decimal string with at least two decimals, equal for equal amounts."""
+    whole, _, cents = plain(usd).partition(".")
+    return f"{whole}.{cents.ljust(2, '0')}"
+
+
+def format_money(money: Money) -> str:
+    """Return an amount as `$2.80/gpu/hr`."""
+    gpu = "/gpu" if money.per_gpu else ""
+    period = f"/{_SHORT[money.period]}" if money.period else ""
+    return f"${money_text(money.usd)}{gpu}{period}"
