@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,8 +13,8 @@ from typing import Any, Protocol
 from emporion.market.offer import Offer
 
 __all__ = [
-    "Cloud", "CloudApi", "CloudError", "CloudNode", "ErrorKind", "FoundImage", "Pending", "identity", "installed_clouds",
-    "open_api",
+    "Cloud", "CloudApi", "CloudError", "CloudNode", "ErrorKind", "FoundImage", "Pending", "classify", "identity",
+    "installed_clouds", "open_api",
 ]
 
 
@@ -39,6 +40,43 @@ class CloudError:
     kind: ErrorKind
     what: str
     fix: str
+    phrases: Sequence[str] = ()
+    """Words that stand for the code where the cloud prints its sentence without it (scaling activities)."""
+    source: str = ""
+    """Where the row comes from, with its date."""
+
+
+_NAMED_CODE = re.compile(r"\bapi error (?P<go>[A-Z][\w.]*):|\bAn error occurred \((?P<python>[A-Z][\w.]*)\)")
+"""How the Go and the Python SDK name a code: `… api error Code: text`, `An error occurred (Code) when calling …`."""
+
+
+def classify(errors: Mapping[str, CloudError], text: str) -> CloudError | None:
+    """Return what a diagnostic of the engine says in terms of a cloud's `errors`; None: it names no code at all.
+
+    A code that an SDK names comes first, then a known code anywhere in the text, then a row's phrases. A named code that
+    no row has comes back as kind `other` with the text itself as `what`: it is kept verbatim, never swallowed.
+    """
+    named = [match["go"] or match["python"] for match in _NAMED_CODE.finditer(text)]
+    for code in named:
+        if code in errors:
+            return errors[code]
+    by_length = sorted(errors, key=lambda code: (-len(code), code))
+    for code in by_length:
+        if re.search(rf"(?<![\w.]){re.escape(code)}(?=[:)\]\s,.\-]|$)", text) and _is_distinct(code, text):
+            return errors[code]
+    for code in by_length:
+        if any(phrase.lower() in text.lower() for phrase in errors[code].phrases):
+            return errors[code]
+    if not named:
+        return None
+    return CloudError(named[0], ErrorKind.OTHER, text.strip(), "see the cloud's documentation of this code")
+
+
+def _is_distinct(code: str, text: str) -> bool:
+    """Whether `code` cannot be a word of an ordinary sentence: two capitals or an underscore, or written like a code."""
+    if "_" in code or sum(letter.isupper() for letter in code) > 1:
+        return True
+    return f"{code}:" in text or f"({code})" in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +184,10 @@ class Cloud:
     errors: Mapping[str, CloudError]
     not_deployable: Callable[[Offer], str | None]
     """Return why an offer of this cloud cannot be stood up, or None when it can."""
+    shell_command: Callable[[str, str], Sequence[str]]
+    """Return the argument list that opens a shell on a node: `(region, node id)`."""
+    shell_tools: Sequence[str] = field(default=())
+    """Programs that the shell command needs beside itself."""
     region_env: Sequence[str] = field(default=())
     """Environment variables that hold the default region."""
 

@@ -1,0 +1,120 @@
+"""What the commands of a cluster's life share: the target, its world, the engine, the open cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from emporion.cli import render
+from emporion.market.clouds import installed_clouds
+from emporion.market.errors import ExitCode, UserError, did_you_mean
+from emporion.operations.clusters import Cluster, open_cluster
+from emporion.operations.pinning import Pinned, choose_world, pin_stack, preview_pin
+from emporion.operations.project import Project, find_project
+from emporion.operations.pulumi import Pulumi
+
+__all__ = ["Session", "open_project", "open_session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An open cluster and how its stack came to its placement."""
+
+    cluster: Cluster
+    pinned: Pinned | None
+    """What a target that is an intent would pin; None for a stack."""
+
+    def pin(self) -> None:
+        """Write the placement of an intent target to its stack."""
+        if self.pinned is not None and self.pinned.wrote:
+            pin_stack(self.cluster.pulumi.project, self.cluster.stack, self.pinned, world=self.cluster.pulumi.world)
+
+
+def open_project(folder: Path | None) -> Project:
+    """Return the project in use: `--project`, else the nearest Pulumi.yaml."""
+    return find_project(folder, explicit=True) if folder else find_project(Path.cwd())
+
+
+def open_session(
+    target: str, *, project: Project, world: str | None, as_json: bool, now: Callable[[], datetime]
+) -> Session:
+    """Return the session for TARGET, a stack or an intent file; nothing is written yet but Emporion's own folders.
+
+    Raises: UserError: when the target does not exist, cannot be planned, or contradicts its stack's world.
+    """
+    clouds = installed_clouds()
+    intent_path = _intent_file(target, project)
+    if intent_path is None:
+        project.require(target)
+        chosen = choose_world(project, target, world)
+        return Session(open_cluster(_pulumi(project, chosen, as_json=as_json), target, clouds, render.note), None)
+    from emporion.market.intent import intent_hash, load_intent
+
+    intent = load_intent(intent_path)
+    stack = intent.name
+    project.check_stack_name(stack)
+    chosen = choose_world(project, stack, world)
+    pulumi = _pulumi(project, chosen, as_json=as_json)
+    config = project.read(stack)
+    before = config.pinned(project.config_path(stack)) if config else None
+    if before is not None and before.intent_hash == intent_hash(intent):
+        render.note(
+            f"{stack} is pinned since {before.planned_at}; emporion plan {target} --pin {stack} would re-plan it"
+        )
+        return Session(open_cluster(pulumi, stack, clouds, render.note), None)
+    pinned = preview_pin(project, stack, _plan(intent, now()), clouds=clouds, world=chosen, now=now())
+    cloud = clouds[pinned.placement.provider]
+    generation = config.generation if config else 0
+    return Session(Cluster(pulumi, stack, pinned.placement, generation, cloud, render.note), pinned)
+
+
+def _plan(intent: object, now: datetime):  # noqa: ANN202 - the planner is imported only here
+    from emporion.cli.planning import plan_or_fail
+
+    return plan_or_fail(intent, now)
+
+
+def _intent_file(target: str, project: Project) -> Path | None:
+    """Return the intent file that TARGET names, None when it names a stack."""
+    path = Path(target)
+    if path.is_file() or path.suffix in {".yaml", ".yml"} or os.sep in target:
+        return path  # the reader says what is wrong with it, that it does not exist included
+    if project.read(target) is None and target not in project.stacks():
+        intents = [
+            file.stem
+            for folder in ("intents", "stacks/intents")
+            for file in (project.directory / folder).glob("*.yaml")
+        ]
+        near = did_you_mean(target, [*project.stacks(), *intents])
+        raise UserError(
+            "E-TARGET",
+            f"{target!r} is neither a stack of this project nor an intent file",
+            "TARGET",
+            f"did you mean {near!r}?" if near else "name an intent file: emporion up intents/demo.yaml",
+        )
+    return None
+
+
+def _pulumi(project: Project, world: str, *, as_json: bool) -> Pulumi:
+    """Return Pulumi in a world, its engine installed and, locally, its stand-in plugins in place."""
+    from emporion import engine as engine_room
+
+    try:
+        home = engine_room.home_dir(os.environ)
+        engine = engine_room.locate(os.environ) or engine_room.install(os.environ, render.note)
+        environ = engine_room.pulumi_env(engine, home, world, os.environ)
+    except engine_room.EngineError as error:
+        raise UserError(error.code, error.what, error.where, error.fix, ExitCode.FAILED) from error
+    if world == "local":
+        from emporion.localcloud import install_stand_ins
+
+        install_stand_ins(Path(environ["PULUMI_HOME"]), Path(sys.executable))
+    os.environ["EMPORION_HOME"] = str(home)
+    output = sys.stderr if as_json else sys.stdout
+    return Pulumi(
+        project, engine.pulumi, environ, world, output, colour=output.isatty() and not os.environ.get("NO_COLOR")
+    )

@@ -1,0 +1,213 @@
+"""The life of a cluster: preview, up, refresh, down, recover, status. Each takes a stack and may be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from emporion.market.clouds import Cloud, CloudApi, CloudError, CloudNode, ErrorKind, open_api
+from emporion.market.errors import ExitCode, UserError
+from emporion.market.pin import PinnedPlacement
+from emporion.operations.pulumi import Outcome, Pulumi
+from emporion.operations.recovery import Recovered, recover
+
+__all__ = ["Cluster", "Status", "open_cluster"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is pinned, what the state holds and what the cloud reports."""
+
+    stack: str
+    world: str
+    placement: PinnedPlacement
+    resources: int
+    """Resources in the state, the stack itself and provider not counted."""
+    pending: int
+    """Operations that a killed update left behind; more than 0: `emporion recover`."""
+    outputs: Mapping[str, Any]
+    nodes: tuple[CloudNode, ...]
+    missing: Mapping[str, int]
+    """Pool -> nodes pinned but not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One stack with its engine, cloud and pinned placement."""
+
+    pulumi: Pulumi
+    stack: str
+    placement: PinnedPlacement
+    generation: int
+    cloud: Cloud
+    report: Callable[[str], None]
+    """Takes one line at a time about what is going on."""
+
+    def api(self, region: str | None = None) -> CloudApi:
+        """Return the cloud's API in a region, the placement's by default."""
+        return open_api(self.cloud, region or self.placement.region, self.pulumi.world)
+
+    def preview(self) -> Outcome:
+        """Show what `up` would change. Raises: UserError: when the engine or the program fails."""
+        self.pulumi.ensure_stack(self.stack)
+        return self._judged("preview", self.pulumi.operate("preview", self.stack))
+
+    def recover(self) -> Recovered:
+        """Bring the state in line with what a killed update left behind."""
+        self.pulumi.ensure_stack(self.stack)
+        return recover(self.pulumi, self.stack, self.generation, self.api, self.report)
+
+    def up(self) -> Outcome:
+        """Make the cluster what its pin says; first finish what a killed update left behind."""
+        self.recover()
+        return self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
+
+    def refresh(self) -> Outcome:
+        """Read the resources from the cloud into the state."""
+        self.recover()
+        return self._judged("refresh", self.pulumi.operate("refresh", self.stack, "--yes", "--skip-preview"))
+
+    def down(self, *, delete_data: bool = False) -> Outcome:
+        """Remove everything that the stack made, what a killed update left behind included.
+
+        A store that holds data makes the rest fail with the cloud's own refusal, unless `delete_data`: then the stores
+        are first told that they may go with their content.
+        """
+        self.recover()
+        if delete_data:
+            self.pulumi.project.write(self.stack, {"emporion:delete_data": "true"})
+            self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
+        try:
+            return self._judged("down", self.pulumi.operate("destroy", self.stack, "--yes", "--skip-preview"))
+        finally:
+            if delete_data:
+                self.pulumi.project.write(self.stack, {"emporion:delete_data": "false"})
+
+    def raise_generation(self) -> int:
+        """Give everything made from now on a new identity; return the new generation.
+
+        Raises: UserError E-UP: when the stack still has resources, which would all be replaced.
+        """
+        resources = self.pulumi.export(self.stack)["deployment"].get("resources") or []
+        if any(not one["type"].startswith("pulumi:") for one in resources):
+            raise UserError(
+                "E-UP",
+                f"stack {self.stack!r} still has resources, a new generation would replace them all",
+                self.stack,
+                f"emporion down {self.stack} first",
+                ExitCode.FAILED,
+            )
+        self.pulumi.project.write(self.stack, {"emporion:generation": str(self.generation + 1)})
+        return self.generation + 1
+
+    def status(self) -> Status:
+        """Return what is pinned, what the state holds and what the cloud reports now."""
+        known = self.stack in self.pulumi.stacks()
+        deployment = self.pulumi.export(self.stack)["deployment"] if known else {}
+        resources = [one for one in deployment.get("resources") or [] if not one["type"].startswith("pulumi:")]
+        nodes = tuple(self.api().nodes(self.pulumi.project.name, self.stack))
+        there = [node for node in nodes if node.state in {"pending", "running"}]
+        wanted = {pool.name: pool.count for pool in self.placement.pools} if resources else {}
+        missing = {name: count - sum(node.pool == name for node in there) for name, count in wanted.items()}
+        return Status(
+            self.stack,
+            self.pulumi.world,
+            self.placement,
+            len(resources),
+            len(deployment.get("pending_operations") or []),
+            self.pulumi.outputs(self.stack) if known else {},
+            nodes,
+            {name: count for name, count in missing.items() if count > 0},
+        )
+
+    def _judged(self, operation: str, outcome: Outcome) -> Outcome:
+        if outcome.interrupted:
+            raise UserError(
+                "E-INTERRUPTED",
+                f"{operation} of {self.stack!r} was interrupted; what was done is in the state",
+                self.stack,
+                f"emporion {operation} {self.stack} goes on, emporion down {self.stack} takes it back",
+                ExitCode.INTERRUPTED,
+            )
+        if not outcome.succeeded:
+            raise self._failure(operation, outcome)
+        return outcome
+
+    def _failure(self, operation: str, outcome: Outcome) -> UserError:
+        """Return one error for a failed operation: the cloud's own code where it gave one, with what to do about it."""
+        text = "\n".join(outcome.errors)
+        if "currently locked" in text:
+            return UserError(
+                "E-BUSY",
+                f"stack {self.stack!r} is being updated by another process",
+                self.stack,
+                "wait for it and run again",
+                ExitCode.FAILED,
+            )
+        known = self._classify(text)
+        if known is None:
+            cause = next((line for line in outcome.errors if "update failed" not in line), "see Pulumi's output above")
+            return UserError(
+                "E-ENGINE",
+                f"{operation} of {self.stack!r} failed: {cause}",
+                _resource(outcome),
+                self._ways_on(operation),
+                ExitCode.FAILED,
+            )
+        error, line = known
+        return UserError(
+            f"E-{error.kind.value.upper().replace('_', '-')}",
+            f"{error.code}: {line}",
+            _resource(outcome),
+            f"{error.fix}; {self._ways_on(operation, error.kind)}",
+            ExitCode.FAILED,
+        )
+
+    def _classify(self, text: str) -> tuple[CloudError, str] | None:
+        """Return the first known error code of the cloud in `text` and the line in which it stands."""
+        for line in text.splitlines():
+            for code, error in self.cloud.errors.items():
+                if code in line:
+                    return error, line.strip()
+        return None
+
+    def _ways_on(self, operation: str, kind: ErrorKind | None = None) -> str:
+        if operation != "up":
+            return f"then emporion {operation} {self.stack} again"
+        again = f"emporion up {self.stack} keeps what stands and goes on, emporion down {self.stack} rolls it back"
+        if kind in {ErrorKind.CAPACITY, ErrorKind.QUOTA, ErrorKind.SPOT_PRICE}:
+            name = self.placement.name
+            return f"re-plan: emporion plan INTENT --pin {self.stack} (the intent of {name!r}); {again}"
+        return again
+
+
+def open_cluster(pulumi: Pulumi, stack: str, clouds: Mapping[str, Cloud], report: Callable[[str], None]) -> Cluster:
+    """Return the cluster of an existing, pinned stack.
+
+    Raises: UserError E-STACK: when there is no such stack; E-UNPINNED: when nothing is pinned to it; E-NO-COMPONENT:
+    when its provider has no component in this installation.
+    """
+    project = pulumi.project
+    config = project.require(stack)
+    placement = config.pinned(project.config_path(stack))
+    if placement is None:
+        raise UserError(
+            "E-UNPINNED",
+            f"nothing is pinned to stack {stack!r}",
+            str(project.config_path(stack)),
+            f"emporion plan INTENT --pin {stack}",
+        )
+    cloud = clouds.get(placement.provider)
+    if cloud is None:
+        raise UserError(
+            "E-NO-COMPONENT",
+            f"{placement.provider!r} has no component here; installed: {', '.join(clouds) or 'none'}",
+            str(project.config_path(stack)),
+            f"pip install 'emporion[{placement.provider}]', or pin another placement",
+        )
+    return Cluster(pulumi, stack, placement, config.generation, cloud, report)
+
+
+def _resource(outcome: Outcome) -> str | None:
+    return outcome.failed_urns[0].split("::", 2)[-1] if outcome.failed_urns else None

@@ -1,0 +1,249 @@
+"""Recovery against a `pulumi` that is a small script over one JSON file: what it is asked to write is what is judged."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emporion.market.clouds import CloudNode, FoundImage, Pending, identity
+from emporion.market.errors import ExitCode, UserError
+from emporion.operations.project import Project
+from emporion.operations.pulumi import Pulumi
+from emporion.operations.recovery import recover, release_dead_lock
+
+FAKE = """#!{python}
+import json, os, pathlib, sys
+home = pathlib.Path(os.environ["FAKE"])
+state = home / "state.json"
+args = sys.argv[1:]
+with (home / "calls.log").open("a") as log: log.write(json.dumps(args) + "\\n")
+if args[:2] == ["stack", "export"]: print(state.read_text())
+elif args[:2] == ["stack", "import"]: state.write_text(sys.stdin.read())
+elif args[0] == "cancel":
+    for lock in home.glob("backend/.pulumi/locks/organization/shop/*/*.json"): lock.unlink()
+elif args[0] == "refresh": sys.exit(0)
+else: sys.exit(3)
+"""
+URN = "urn:pulumi:dev::shop::emporion:index:GpuCluster$aws:ec2/vpc:Vpc::net"
+PROVIDER = "urn:pulumi:dev::shop::pulumi:providers:aws::aws"
+
+
+@dataclass
+class FakeCloud:
+    """Knows some emporion-ids."""
+
+    things: Mapping[str, str]
+    asked: list[Pending] = field(default_factory=list)
+
+    def account(self) -> str:
+        return "000000000000"
+
+    def find(self, pending: Pending) -> str | None:
+        self.asked.append(pending)
+        return self.things.get(pending.emporion_id)
+
+    def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
+        raise AssertionError((project, stack))
+
+    def image(self, purpose: str, arch: str) -> FoundImage:
+        raise AssertionError((purpose, arch))
+
+    def zones(self) -> Mapping[str, str]:
+        raise AssertionError
+
+    def quota(self, instance_type: str, market: str) -> int | None:
+        raise AssertionError((instance_type, market))
+
+    def notices(self, node_id: str) -> Sequence[Mapping[str, str]]:
+        raise AssertionError(node_id)
+
+    def terminate(self, node_id: str) -> None:
+        raise AssertionError(node_id)
+
+
+@pytest.fixture
+def pulumi(tmp_path: Path) -> Pulumi:
+    script = tmp_path / "pulumi"
+    script.write_text(FAKE.format(python=sys.executable))
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    environ = {**os.environ, "FAKE": str(tmp_path), "PULUMI_BACKEND_URL": f"file://{tmp_path}/backend"}
+    return Pulumi(Project(tmp_path, "shop", tmp_path), script, environ, "local", sys.__stderr__ or io.StringIO())
+
+
+def deploy(pulumi: Pulumi, resources: list[dict[str, Any]], pending: list[dict[str, Any]]) -> None:
+    provider = {"urn": PROVIDER, "type": "pulumi:providers:aws", "id": "p1", "inputs": {"region": "us-east-1"}}
+    deployment = {"resources": [provider, *resources], "pending_operations": pending}
+    state = pulumi.project.directory / "state.json"
+    state.write_text(json.dumps({"version": 3, "deployment": deployment}))
+
+
+def state_of(pulumi: Pulumi) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((pulumi.project.directory / "state.json").read_text())
+    return document["deployment"]  # type: ignore[no-any-return]
+
+
+def vpc(**more: Any) -> dict[str, Any]:
+    return {
+        "urn": URN,
+        "type": "aws:ec2/vpc:Vpc",
+        "custom": True,
+        "inputs": {"cidrBlock": "10.0.0.0/16"},
+        "provider": f"{PROVIDER}::p1",
+        "parent": "urn:pulumi:dev::shop::emporion:index:GpuCluster::c",
+        "dependencies": [PROVIDER],
+        **more,
+    }
+
+
+def calls(pulumi: Pulumi) -> list[list[str]]:
+    return [json.loads(line) for line in (pulumi.project.directory / "calls.log").read_text().splitlines()]
+
+
+def run(pulumi: Pulumi, things: Mapping[str, str], generation: int = 0) -> tuple[Any, FakeCloud]:
+    cloud = FakeCloud(things)
+    return recover(pulumi, "dev", generation, lambda _region: cloud, lambda _line: None), cloud
+
+
+def test_a_create_that_reached_the_cloud_is_adopted_as_the_engine_recorded_it(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
+    recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert recovered.adopted == (URN,)
+    state = state_of(pulumi)
+    assert "pending_operations" not in state
+    assert state["resources"][-1] == vpc(id="vpc-1", outputs={"cidrBlock": "10.0.0.0/16"})
+    assert cloud.asked[0].inputs == {"cidrBlock": "10.0.0.0/16"}
+    refresh = next(call for call in calls(pulumi) if call[0] == "refresh")
+    assert refresh[refresh.index("--target") + 1] == URN
+
+
+def test_a_create_that_made_nothing_is_dropped_and_nothing_is_read(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
+    recovered, _ = run(pulumi, {})
+    assert recovered.dropped == (URN,)
+    assert [one["urn"] for one in state_of(pulumi)["resources"]] == [PROVIDER]
+    assert not [call for call in calls(pulumi) if call[0] == "refresh"]
+
+
+def test_the_generation_is_part_of_what_is_looked_for(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
+    recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"}, generation=1)
+    assert recovered.adopted == ()
+
+
+def test_a_resource_that_the_state_holds_already_is_not_adopted_twice(pulumi: Pulumi) -> None:
+    deploy(pulumi, [vpc(id="vpc-1")], [{"type": "creating", "resource": vpc()}])
+    recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert recovered.dropped == (URN,)
+    assert len(state_of(pulumi)["resources"]) == 2
+
+
+def test_the_older_half_of_a_replacement_is_due_for_deletion(pulumi: Pulumi) -> None:
+    deploy(pulumi, [vpc(id="vpc-old")], [{"type": "creating", "resource": vpc()}])
+    run(pulumi, {identity("shop", "dev", URN, 0): "vpc-new"})
+    assert [(one["id"], one.get("delete")) for one in state_of(pulumi)["resources"][1:]] == [
+        ("vpc-old", True),
+        ("vpc-new", None),
+    ]
+
+
+def test_a_resource_deleted_before_its_replacement_leaves_no_ghost(pulumi: Pulumi) -> None:
+    deploy(pulumi, [vpc(id="vpc-old", pendingReplacement=True)], [{"type": "creating", "resource": vpc()}])
+    run(pulumi, {identity("shop", "dev", URN, 0): "vpc-new"})
+    assert [one["id"] for one in state_of(pulumi)["resources"][1:]] == ["vpc-new"]
+
+
+def test_an_update_or_delete_under_way_is_read_again(pulumi: Pulumi) -> None:
+    deploy(pulumi, [vpc(id="vpc-1")], [{"type": "deleting", "resource": vpc(id="vpc-1")}])
+    recovered, cloud = run(pulumi, {})
+    assert recovered.looked_again == (URN,)
+    assert not cloud.asked
+    assert "pending_operations" not in state_of(pulumi)
+
+
+def test_secrets_are_never_handed_to_the_cloud(pulumi: Pulumi) -> None:
+    secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:abc"}
+    deploy(pulumi, [], [{"type": "creating", "resource": vpc(inputs={"value": secret, "__defaults": []})}])
+    _, cloud = run(pulumi, {})
+    assert cloud.asked[0].inputs == {"value": None}
+
+
+def test_a_resource_without_a_region_is_one_error(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [{"type": "creating", "resource": vpc(provider="")}])
+    with pytest.raises(UserError, match="does not say in which region"):
+        run(pulumi, {})
+
+
+def lock(pulumi: Pulumi, text: str) -> Path:
+    folder = pulumi.project.directory / "backend" / ".pulumi" / "locks" / "organization" / "shop" / "dev"
+    folder.mkdir(parents=True)
+    path = folder / "1.json"
+    path.write_text(text)
+    return path
+
+
+def written(pid: int, host: str) -> str:
+    return json.dumps({"pid": pid, "username": "me", "hostname": host, "timestamp": "2026-12-01T00:00:00Z"})
+
+
+def dead_pid() -> int:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    return child.pid
+
+
+@pytest.mark.parametrize("torn", [False, True], ids=["dead engine", "torn lock file"])
+def test_the_lock_of_a_dead_engine_is_removed(pulumi: Pulumi, torn: bool) -> None:
+    path = lock(pulumi, '{"pid": 1' if torn else written(dead_pid(), socket.gethostname()))
+    assert release_dead_lock(pulumi, "dev")
+    assert not path.exists()
+
+
+def test_a_reused_process_id_is_not_an_engine(pulumi: Pulumi) -> None:
+    lock(pulumi, written(os.getpid(), socket.gethostname()))
+    assert release_dead_lock(pulumi, "dev")
+
+
+def test_the_lock_of_another_host_is_never_removed(pulumi: Pulumi) -> None:
+    path = lock(pulumi, written(dead_pid(), "elsewhere"))
+    with pytest.raises(UserError, match="being updated by process") as error:
+        release_dead_lock(pulumi, "dev")
+    assert (error.value.code, error.value.exit_code) == ("E-BUSY", ExitCode.FAILED)
+    assert path.exists()
+
+
+def test_a_living_engine_is_waited_for_and_then_named(pulumi: Pulumi, tmp_path: Path) -> None:
+    engine = tmp_path / "pulumi-sleep"
+    engine.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.read()\n")
+    engine.chmod(0o755)
+    with subprocess.Popen([str(engine)], stdin=subprocess.PIPE) as child:
+        path = lock(pulumi, written(child.pid, socket.gethostname()))
+        threading.Event().wait(0.2)  # until the script's name is the process's
+        waits: list[float] = []
+        with pytest.raises(UserError, match=f"process {child.pid}"):
+            release_dead_lock(pulumi, "dev", waits.append)
+        assert waits == [1.0, 2.0, 4.0]
+        assert path.exists()
+        child.kill()
+
+
+def test_a_lock_that_goes_away_while_waiting_is_no_error(pulumi: Pulumi, tmp_path: Path) -> None:
+    engine = tmp_path / "pulumi-sleep"
+    engine.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.read()\n")
+    engine.chmod(0o755)
+    with subprocess.Popen([str(engine)], stdin=subprocess.PIPE) as child:
+        path = lock(pulumi, written(child.pid, socket.gethostname()))
+        threading.Event().wait(0.2)
+        assert not release_dead_lock(pulumi, "dev", lambda _s: path.unlink())
+        child.kill()
