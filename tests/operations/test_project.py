@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -71,7 +70,7 @@ def test_a_config_that_cannot_be_written_stays_as_it_was(project: Project, monke
         project.write("dev", {"emporion:world": "real"})
     monkeypatch.undo()
     assert path.read_text() == "config: {a:b: c}\n"
-    assert os.listdir(path.parent) == ["Pulumi.dev.yaml"]
+    assert [file.name for file in path.parent.iterdir()] == ["Pulumi.dev.yaml"]
 
 
 @pytest.mark.parametrize(

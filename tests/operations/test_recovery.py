@@ -1,4 +1,4 @@
-"""Recovery against a `pulumi` that is a small script over one JSON file: what it is asked to write is what is judged."""
+"""Recovery against a `pulumi` that is a small script over a JSON file: what it is asked to write is what is judged."""
 
 from __future__ import annotations
 
