@@ -53,8 +53,8 @@ _NAMED_CODE = re.compile(r"\bapi error (?P<go>[A-Z][\w.]*):|\bAn error occurred 
 def classify(errors: Mapping[str, CloudError], text: str) -> CloudError | None:
     """Return what a diagnostic of the engine says in terms of a cloud's `errors`; None: it names no code at all.
 
-    A code that an SDK names comes first, then a known code anywhere in the text, then a row's phrases. A named code that
-    no row has comes back as kind `other` with the text itself as `what`: it is kept verbatim, never swallowed.
+    A code that an SDK names comes first, then a known code anywhere in the text, then a row's phrases. A named code
+    that no row has comes back as kind `other` with the text itself as `what`: kept verbatim, never swallowed.
     """
     named = [match["go"] or match["python"] for match in _NAMED_CODE.finditer(text)]
     for code in named:
@@ -73,7 +73,7 @@ def classify(errors: Mapping[str, CloudError], text: str) -> CloudError | None:
 
 
 def _is_distinct(code: str, text: str) -> bool:
-    """Whether `code` cannot be a word of an ordinary sentence: two capitals or an underscore, or written like a code."""
+    """Whether `code` is no word of an ordinary sentence: two capitals, an underscore, or written as codes are."""
     if "_" in code or sum(letter.isupper() for letter in code) > 1:
         return True
     return f"{code}:" in text or f"({code})" in text
