@@ -1,0 +1,142 @@
+"""How Emporion prints: tables, money, ages, JSON, errors, questions. Data to stdout, the rest to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+from typing import IO, Any
+
+import click
+
+from emporion.market.errors import ExitCode, UserError
+
+__all__ = [
+    "age",
+    "confirm",
+    "error_json",
+    "json_out",
+    "money",
+    "note",
+    "paint",
+    "print_error",
+    "progress",
+    "table",
+    "warn",
+]
+
+UNKNOWN = "?"
+_STYLES = {"red": "31;1", "yellow": "33;1", "green": "32", "cyan": "36", "bold": "1", "dim": "2"}
+_MIN_TERMINAL_WIDTH = 60
+
+
+def paint(text: str, style: str, stream: IO[str]) -> str:
+    """Return `text` in a style (`red`, `bold`, …) when `stream` is a terminal that wants colour, else unchanged."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
+    return text if plain else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def money(usd: Decimal | str | None, places: int = 2) -> str:
+    """Return an amount in USD with a fixed number of places, `?` when it is unknown."""
+    if usd is None:
+        return UNKNOWN
+    return format(Decimal(usd), f".{places}f")
+
+
+def age(as_of: str | None, today: date) -> str:
+    """Return how old a source dated `YYYY[-MM[-DD]]` is (`3 d`, `5 mo`, `2 y`), counted from its earliest day."""
+    if as_of is None:
+        return UNKNOWN
+    parts = [int(part) for part in as_of[:10].split("-")]
+    then = date(parts[0], parts[1] if len(parts) > 1 else 1, parts[2] if len(parts) > 2 else 1)  # noqa: PLR2004 - y, m, d
+    days = (today - then).days
+    for unit, length in (("y", 730), ("mo", 60)):
+        if days >= length:
+            return f"{days * 2 // length} {unit}"
+    return f"{max(days, 0)} d"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str | None]], *, right: Iterable[str] = ()) -> str:
+    """Return rows under heads without borders, two spaces between; columns named in `right` are aligned right.
+
+    None is printed as `?`. Lines carry no trailing blanks.
+    """
+    cells = [list(heads), *[[UNKNOWN if cell is None else str(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    to_right = set(right)
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if head in to_right else cell.ljust(width)
+            for head, cell, width in zip(heads, row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def json_out(schema: str, payload: Mapping[str, Any]) -> None:
+    """Print one JSON document of a named schema to stdout; decimals become strings."""
+    document = {"schema": schema, **{key: value for key, value in payload.items() if key != "schema"}}
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n")
+
+
+def error_json(error: UserError) -> dict[str, Any]:
+    """Return the `emporion.error/1` document of an error: its problems with code, what, where and fix."""
+    return {
+        "schema": "emporion.error/1",
+        "errors": [
+            {"code": one.code, "what": one.what, "where": one.where, "fix": one.fix} for one in error.problems()
+        ],
+    }
+
+
+def print_error(error: UserError, stream: IO[str] | None = None) -> None:
+    """Print each problem of an error in the form of DESIGN.md section 7 to stderr."""
+    out = sys.stderr if stream is None else stream
+    for one in error.problems():
+        first, *rest = str(one).split("\n")
+        out.write("\n".join([f"{paint('error:', 'red', out)} {first}", *rest]) + "\n")
+
+
+def warn(text: str) -> None:
+    """Print a warning to stderr."""
+    sys.stderr.write(f"{paint('warning:', 'yellow', sys.stderr)} {text}\n")
+
+
+def note(text: str) -> None:
+    """Print a line for people to stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def confirm(question: str, *, yes: bool, where: str) -> None:
+    """Ask a yes-or-no question on the terminal; `yes` answers it beforehand.
+
+    Raises: UserError E-CONFIRM: when there is no terminal to ask, or the answer is no (exit code 2 and 1).
+    """
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserError("E-CONFIRM", f"{question}: there is no terminal to ask", where, "add --yes to go on unasked")
+    if not click.confirm(question, err=True):
+        raise UserError("E-CONFIRM", "stopped, nothing was changed", where, "answer y to go on", ExitCode.FAILED)
+
+
+@contextmanager
+def progress(text: str) -> Iterator[None]:
+    """Show that something is under way: a spinner on a terminal's stderr, nothing elsewhere."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
