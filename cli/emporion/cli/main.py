@@ -21,6 +21,15 @@ SECTIONS = {
         "plan": "emporion.cli.plan:plan",
         "offers": "emporion.cli.offers:offers",
     },
+    "Run": {
+        "preview": "emporion.cli.cluster:preview",
+        "up": "emporion.cli.cluster:up",
+        "refresh": "emporion.cli.cluster:refresh",
+        "recover": "emporion.cli.cluster:recover",
+        "status": "emporion.cli.cluster:status",
+        "ssh": "emporion.cli.cluster:ssh",
+        "down": "emporion.cli.cluster:down",
+    },
     "Tools": {
         "local": "emporion.cli.local:local",
         "engine": "emporion.cli.engine:engine",
