@@ -10,7 +10,7 @@ import click
 from emporion.cli.context import environment, home
 from emporion.cli.lazy import Group
 from emporion.cli.options import json_option
-from emporion.cli.render import json_out, note, progress
+from emporion.cli.render import json_out, note
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -48,15 +48,12 @@ def status(*, as_json: bool) -> ExitCode:
 @json_option
 def install(*, as_json: bool) -> None:
     """Install the engine when there is none: a download with its checksum, else a build from source (minutes)."""
+    from emporion.engine import VERSION
     from emporion.engine import install as get
-    from emporion.engine import locate
 
-    found = locate(environment())
-    if found is None:
-        with progress("installing the engine"):
-            found = get(environment(), report=note)
+    found = get(environment(), report=note)
     if as_json:
-        json_out("emporion.engine/1", {"installed": True, **_fields(found), "wanted": found.version})
+        json_out("emporion.engine/1", {"installed": True, **_fields(found), "wanted": VERSION})
     else:
         click.echo(f"pulumi {found.version} ({found.source})  {found.bin_dir}")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import IO, Any
@@ -24,14 +23,12 @@ __all__ = [
     "note",
     "paint",
     "print_error",
-    "progress",
     "table",
     "warn",
 ]
 
 UNKNOWN = "?"
 _STYLES = {"red": "31;1", "yellow": "33;1", "green": "32", "cyan": "36", "bold": "1", "dim": "2"}
-_MIN_TERMINAL_WIDTH = 60
 
 
 def paint(text: str, style: str, stream: IO[str]) -> str:
@@ -122,18 +119,6 @@ def confirm(question: str, *, yes: bool, where: str) -> None:
         raise UserError("E-CONFIRM", f"{question}: there is no terminal to ask", where, "add --yes to go on unasked")
     if not click.confirm(question, err=True):
         raise UserError("E-CONFIRM", "stopped, nothing was changed", where, "answer y to go on", ExitCode.FAILED)
-
-
-@contextmanager
-def progress(text: str) -> Iterator[None]:
-    """Show that something is under way: a spinner on a terminal's stderr, nothing elsewhere."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text):
-        yield
 
 
 def _plain(value: object) -> str:

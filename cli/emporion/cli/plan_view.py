@@ -1,0 +1,175 @@
+"""A plan as text: a pure function of its JSON document (`emporion.plan/1`), so that both say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from emporion.cli.render import money, table
+
+__all__ = ["plan_text"]
+
+Document = Mapping[str, Any]
+
+SHOWN_SOLUTIONS = 12
+SHOWN_REASONS = 10
+HOURS_PER_MONTH = 730
+_RIGHT = ("#", "GPUS", "$/HR", "$/GPU/HR", "IMG/S", "LOST S/DAY", "GCO2/H")
+
+
+def plan_text(plan: Document) -> str:
+    """Return the tables of a plan: placements, those that cannot be stood up, cost, reasons, relaxations."""
+    return "\n\n".join(_blocks(plan)) + "\n"
+
+
+def _blocks(plan: Document) -> Iterator[str]:
+    catalogue = plan["catalogue"]
+    yield f"{plan['intent']['name']}: prices of {catalogue['as_of']}, catalogue {catalogue['version']}"
+    if plan["solutions"]:
+        yield _solutions(plan["solutions"])
+    if plan["not_deployable"]:
+        yield _not_deployable(plan["not_deployable"])
+    best = next((one for one in plan["solutions"] if one["recommended"]), None)
+    if best is not None:
+        yield _cost(best)
+    if plan["relaxations"]:
+        yield _relaxations(plan["relaxations"])
+    if plan["rejected"]:
+        yield _rejected(plan["rejected"])
+
+
+def _solutions(solutions: Sequence[Document]) -> str:
+    shown = [one for place, one in enumerate(solutions) if place < SHOWN_SOLUTIONS or one["recommended"]]
+    text = _placements(shown)
+    notes = {one["deploy_note"] for one in shown if not one["deployable"] and one["deploy_note"]}
+    lines = [text, *(f"not deployable: {note}" for note in sorted(notes)), *_more(len(solutions) - len(shown))]
+    return "\n".join(lines)
+
+
+def _not_deployable(solutions: Sequence[Document]) -> str:
+    shown = solutions[:SHOWN_SOLUTIONS]
+    lines = ["not deployable, for comparison", _placements(shown), *_more(len(solutions) - len(shown))]
+    notes = sorted({one["deploy_note"] for one in shown if one["deploy_note"]})
+    return "\n".join([*lines, *(f"  {note}" for note in notes)])
+
+
+def _more(count: int) -> list[str]:
+    return [f"and {count} more: --json lists all"] if count > 0 else []
+
+
+def _placements(solutions: Sequence[Document]) -> str:
+    carbon = any(one["objectives"].get("carbon_g_per_hour") is not None for one in solutions)
+    heads = [
+        "",
+        "#",
+        "PROVIDER",
+        "SITE",
+        "NODES",
+        "GPU",
+        "MARKET",
+        "GPUS",
+        "$/HR",
+        "$/GPU/HR",
+        "IMG/S",
+        "LOST S/DAY",
+        *(["GCO2/H"] if carbon else []),
+    ]
+    rows = [
+        [*_row(one), *([_number(one["objectives"].get("carbon_g_per_hour"))] if carbon else [])] for one in solutions
+    ]
+    return table(heads, rows, right=_RIGHT)
+
+
+def _row(one: Document) -> list[str | None]:
+    nodes, cost = one["nodes"], one["cost"]
+    least = "" if _settled(cost) else ">="
+    return [
+        "*" if one["recommended"] else "",
+        str(one["rank"]),
+        _joined(node["provider"] for node in nodes),
+        _joined(node["zone"] or node["region"] for node in nodes),
+        " + ".join(f"{node['count']} x {node['instance_type']}" for node in nodes),
+        _joined(node["gpu"] or "?" for node in nodes),
+        _joined(node["market"] for node in nodes),
+        str(one["gpus"]),
+        least + money(cost["total"]),
+        least + money(cost["per_gpu"]),
+        _speed(one["performance"]),
+        _number(one["objectives"]["loss_s_per_day"]),
+    ]
+
+
+def _settled(cost: Document) -> bool:
+    """Return whether the total is the whole price: nothing is unknown, or a bound is known."""
+    return not cost["unknown"] or cost["upper_total"] is not None
+
+
+def _joined(values: Iterator[str]) -> str:
+    return "+".join(dict.fromkeys(values))
+
+
+def _number(value: float | str | None) -> str | None:
+    return None if value is None else format(Decimal(str(value)), ".0f")
+
+
+def _speed(performance: Document) -> str | None:
+    images = _number(performance["images_per_second"])
+    return f"~{images}" if images and performance["derived"] else images
+
+
+def _cost(best: Document) -> str:
+    cost = best["cost"]
+    rows = [
+        [
+            line["item"],
+            _plain(line["quantity"]),
+            line["unit"],
+            _plain(line["unit_price"]),
+            money(line["usd_per_hour"], 4),
+            line["quality"],
+            line["as_of"],
+        ]
+        for line in cost["lines"]
+    ]
+    heads = ["COST OF *", "QUANTITY", "UNIT", "$/UNIT", "$/HR", "QUALITY", "AS OF"]
+    total = Decimal(cost["total"])
+    month = f"${money(total * HOURS_PER_MONTH)} a month"
+    lines = [
+        table(heads, rows, right=("QUANTITY", "$/UNIT", "$/HR")),
+        f"total ${money(total, 4)}/hr, ${money(cost['per_gpu'], 4)} per GPU and hour, {month}",
+    ]
+    if cost["upper_total"] is not None and Decimal(cost["upper_total"]) != total:
+        lines.append(f"at most ${money(cost['upper_total'], 4)}/hr")
+    if cost["unknown"]:
+        bound = "bounded above" if cost["upper_total"] is not None else "the total is a lower bound"
+        lines.append(f"unknown, {bound}: {', '.join(cost['unknown'])}")
+    if cost["run_total"] is not None:
+        lines.append(f"the whole run ${money(cost['run_total'])}")
+    return "\n".join(lines)
+
+
+def _plain(value: object) -> str | None:
+    """Return a number without trailing zeros, at most 6 places."""
+    if value is None:
+        return None
+    text = format(round(Decimal(str(value)), 6), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _relaxations(relaxations: Sequence[Document]) -> str:
+    rows = [[one["change"], _word(one["from"]), _word(one["to"]), money(one["total"])] for one in relaxations]
+    return table(["POSSIBLE WITH", "FROM", "TO", "$/HR"], rows, right=("$/HR",))
+
+
+def _word(value: object) -> str | None:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(one) for one in value) or "any"
+    return None if value is None else str(value)
+
+
+def _rejected(rejected: Sequence[Document]) -> str:
+    shown = rejected[:SHOWN_REASONS]
+    rows = [[str(one["offers"]), one["reason"], one["example"]] for one in shown]
+    lines = [table(["OFFERS", "NOT TAKEN BECAUSE", "EXAMPLE"], rows, right=("OFFERS",))]
+    return "\n".join([*lines, *_more(len(rejected) - len(shown))])
