@@ -252,7 +252,7 @@ class Intent:
     """Keys accepted whose function does not exist yet."""
 
     def where(self, key: str) -> str:
-        """Return `file:line  key` for a key path, or the flag that said it; a key not given shows the nearest parent's."""
+        """Return `file:line  key` for a key path, or its flag; the nearest parent's for a key not given."""
         lines, flags = dict(self.positions), dict(self.flags)
         path = key
         while path and path not in lines and path not in flags:
