@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emporion.cli import render
 from emporion.cli.context import now
-from emporion.cli.options import json_option, project_option, yes_option
+from emporion.cli.options import json_option, project_option, world_options, yes_option
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -24,14 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["down", "preview", "recover", "refresh", "ssh", "status", "up"]
 
 HOURS_PER_MONTH = 730
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def world_options(command: Command) -> Command:
-    """Add --local and --real."""
-    local = click.option("--local", "world", flag_value="local", help="The local cloud (default for a new stack).")
-    real = click.option("--real", "world", flag_value="real", help="The real cloud: needs credentials, costs money.")
-    return local(real(command))
 
 
 @click.command

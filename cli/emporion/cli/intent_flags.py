@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["IntentCommand", "intent_options"]
 
+_METAVARS = {"gpus": "a100:4"}
+"""Flags that take more than their key does: a model with a number."""
+
 
 class IntentCommand(click.Command):
     """A command whose callback also takes every flag of an intent; importing the command does not import the intent."""
@@ -39,7 +42,9 @@ def _option(flag: Flag) -> click.Option:
     name = f"--{flag.name.replace('_', '-')}"
     if flag.switch:
         return click.Option([name, flag.name], is_flag=True, help=key.doc)
-    return click.Option([name, flag.name], multiple=flag.many, metavar=_example(key), help=key.doc)
+    return click.Option(
+        [name, flag.name], multiple=flag.many, metavar=_METAVARS.get(flag.name) or _example(key), help=key.doc
+    )
 
 
 def _key(path: str) -> Key | Section:

@@ -1,0 +1,203 @@
+"""`emporion plan`: the Pareto set of an intent, and why the rest lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from emporion.cli.context import now
+from emporion.cli.intent_flags import IntentCommand
+from emporion.cli.options import json_option, project_option, world_options
+from emporion.cli.render import json_out, note, print_error, warn
+from emporion.market.errors import ExitCode, UserError
+
+if TYPE_CHECKING:
+    from emporion.market.intent import Intent
+    from emporion.market.plan import Plan
+
+__all__ = ["plan"]
+
+
+@click.command(cls=IntentCommand, short_help="Show where an intent can run, at what price, and why not elsewhere.")
+@click.argument("intent", required=False, type=click.Path(path_type=Path))
+@click.option("--offers", type=click.Path(path_type=Path), metavar="FILE.csv", help="Plan over these offers alone.")
+@click.option(
+    "--prefer",
+    type=click.Choice(["balanced", "cost", "speed", "stability"]),
+    default="balanced",
+    show_default=True,
+    help="What the recommendation weighs most.",
+)
+@click.option(
+    "--max-pools", type=click.IntRange(1, 4), default=2, show_default=True, help="Different machine types at most."
+)
+@click.option("--pin", metavar="STACK", help="Write the recommended placement to a stack's configuration.")
+@click.option("--diff", metavar="STACK", help="Show what pinning would change in a stack.")
+@click.option("--explain", metavar="OFFER", help="Walk one offer through every constraint.")
+@click.option("--show-intent", is_flag=True, help="Print the normalised intent with its defaults, and plan nothing.")
+@world_options
+@project_option
+@json_option
+def plan(
+    intent: Path | None,
+    *,
+    offers: Path | None,
+    prefer: str,
+    max_pools: int,
+    pin: str | None,
+    diff: str | None,
+    explain: str | None,
+    show_intent: bool,
+    world: str | None,
+    project: Path | None,
+    as_json: bool,
+    **flags: object,
+) -> ExitCode:
+    """Show where an intent can run: placements of which none is worse in price, speed and lost time at once.
+
+    INTENT is a file; flags say the same, or replace what the file says. Nothing is written, unless --pin is given.
+    Exits 3 when nothing satisfies the intent; the smallest changes that would are shown then.
+
+    \b
+    emporion plan --gpus a100:8 --min-vram 80gb --network low-latency
+    emporion plan intents/demo.yaml --max-cost '$14/hr' --pin demo
+    """  # noqa: D301 - \b is click's mark for text that keeps its lines
+    _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
+    wanted = _intent(intent, flags)
+    if show_intent:
+        return _show(wanted, as_json=as_json)
+    from emporion.cli.planning import catalogue
+    from emporion.market.plan import make_plan
+
+    made = make_plan(wanted, catalogue(offers), now=now(), prefer=prefer, max_pools=max_pools)
+    if explain is not None:
+        return _explain(made, explain, as_json=as_json)
+    if pin is not None or diff is not None:
+        return _pin(made, pin, diff, world, project, as_json=as_json)
+    return _print(made, as_json=as_json)
+
+
+def _one_of(given: dict[str, object]) -> None:
+    """Raise UserError E-CONTRADICTION when more than one of these flags was given."""
+    names = [name for name, value in given.items() if value]
+    if len(names) > 1:
+        raise UserError(
+            "E-CONTRADICTION", f"{' and '.join(names)} ask for different things", "emporion plan", "give one of them"
+        )
+
+
+def _intent(path: Path | None, flags: dict[str, object]) -> Intent:
+    from emporion.market.intent import intent_from_flags, load_intent
+
+    given = {name: value for name, value in flags.items() if value not in (None, (), False)}
+    if path is not None:
+        return load_intent(path, given)
+    if not given:
+        raise UserError(
+            "E-USAGE",
+            "neither an intent file nor flags say what is wanted",
+            "emporion plan INTENT",
+            "emporion plan --gpus a100:8, or emporion plan intents/demo.yaml",
+        )
+    return intent_from_flags(**given)
+
+
+def _show(intent: Intent, *, as_json: bool) -> ExitCode:
+    from emporion.market.intent import intent_hash, intent_json
+
+    document = intent_json(intent)
+    if as_json:
+        json_out(document["schema"], document)
+    else:
+        click.echo("\n".join(_lines(document)))
+        note(f"hash {intent_hash(intent)}")
+    return ExitCode.DONE
+
+
+def _lines(document: dict[str, object], path: str = "") -> list[str]:
+    """Return `key.path  value` for every value of a document, in its order."""
+    lines = []
+    for key, value in document.items():
+        if isinstance(value, dict) and value:
+            lines += _lines(value, f"{path}{key}.")
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else value
+            lines.append(f"{path}{key}: {'' if text is None else text}".rstrip())
+    return lines
+
+
+def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:
+    from emporion.market.plan import explain
+
+    told = explain(made, offer)
+    if as_json:
+        json_out("emporion.explanation/1", {"offer": told.offer_id, "taken": told.taken, "lines": list(told.lines)})
+    else:
+        click.echo("\n".join(told.lines))
+    return ExitCode.DONE
+
+
+def _pin(
+    made: Plan, pin: str | None, diff: str | None, world: str | None, folder: Path | None, *, as_json: bool
+) -> ExitCode:
+    from emporion.cli.session import open_project
+    from emporion.market.clouds import installed_clouds
+    from emporion.operations.pinning import choose_world, pin_stack, preview_pin
+
+    project = open_project(folder)
+    stack = pin or diff or ""
+    if pin is None:
+        project.require(stack)
+    project.check_stack_name(stack)
+    chosen = choose_world(project, stack, world)
+    if made.recommended is None:
+        return _print(made, as_json=as_json)
+    pinned = preview_pin(project, stack, made, clouds=installed_clouds(), world=chosen, now=now())
+    wrote = pin is not None and pinned.wrote
+    if wrote:
+        pin_stack(project, stack, pinned, world=chosen)
+    if as_json:
+        json_out(
+            "emporion.pin/1",
+            {
+                "stack": stack,
+                "world": chosen,
+                "wrote": wrote,
+                "changes": list(pinned.changes),
+                "placement": pinned.placement.to_json(),
+            },
+        )
+        return ExitCode.DONE
+    if pin is None:
+        click.echo("\n".join(pinned.changes) or f"{stack}: pinning again would change nothing")
+        return ExitCode.DONE
+    _print(made, as_json=False)
+    for change in pinned.changes:
+        note(f"  {change}")
+    note(
+        f"pinned to {project.config_path(stack)}"
+        if wrote
+        else f"{stack} has this placement already: nothing was written"
+    )
+    note(f"next: emporion up {stack}")
+    return ExitCode.DONE
+
+
+def _print(made: Plan, *, as_json: bool) -> ExitCode:
+    from emporion.cli.plan_view import plan_text
+    from emporion.cli.planning import infeasible
+    from emporion.market.plan import plan_json
+
+    document = plan_json(made)
+    code = ExitCode.DONE if made.feasible else ExitCode.INFEASIBLE
+    if as_json:
+        json_out(document["schema"], document)
+        return code
+    for warning in document["warnings"]:
+        warn(warning)
+    click.echo(plan_text(document), nl=False)
+    if not made.feasible:
+        print_error(infeasible(made))
+    return code

@@ -1,0 +1,48 @@
+"""From an intent to a plan: the catalogue is chosen here, the market decides."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emporion.market.errors import ExitCode, UserError
+
+if TYPE_CHECKING:
+    from emporion.market.intent import Intent
+    from emporion.market.offers import Catalogue
+    from emporion.market.plan import Plan
+
+__all__ = ["catalogue", "infeasible", "plan_or_fail"]
+
+
+def catalogue(offers: Path | None) -> Catalogue:
+    """Return the offers to plan over: those of a CSV file, else the bundled ones.
+
+    Raises: UserError: when the file cannot be read.
+    """
+    from emporion.market.offers import load_bundled, load_csv
+
+    return load_bundled() if offers is None else load_csv(offers)
+
+
+def plan_or_fail(intent: Intent, now: datetime) -> Plan:
+    """Return the plan of an intent over the bundled offers.
+
+    Raises: UserError E-INFEASIBLE (exit 3): when nothing satisfies the intent.
+    """
+    from emporion.market.plan import make_plan
+
+    plan = make_plan(intent, catalogue(None), now=now)
+    if not plan.feasible:
+        raise infeasible(plan)
+    return plan
+
+
+def infeasible(plan: Plan) -> UserError:
+    """Return the error of a plan without a solution; its fix is the cheapest relaxation."""
+    relaxation = next(iter(plan.relaxations), None)
+    fix = f"{relaxation.change}: {relaxation.to} (${relaxation.total}/hr)" if relaxation else None
+    return UserError(
+        "E-INFEASIBLE", "no offer satisfies this intent", plan.intent.where("resources"), fix, ExitCode.INFEASIBLE
+    )
