@@ -1,0 +1,214 @@
+"""Writes docs/reference/{cli,intent,errors,plan-json}.md from the program: `python docs/generate.py [--check]`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from emporion.cli.main import root
+from emporion.market.intent.keys import ROOT, Key, Section
+from emporion.market.intent.load import FLAGS
+
+REPO = Path(__file__).resolve().parents[1]
+REFERENCE = REPO / "docs" / "reference"
+HELP_WIDTH = 100
+CODE = re.compile(r"E-[A-Z]+(?:-[A-Z]+)*")
+GENERATED = "<!-- written by docs/generate.py: change the program, then run `python docs/generate.py` -->"
+
+
+def cli_page() -> str:
+    """Return the help of every command."""
+    parts = ["# Command line", GENERATED, "Exit codes: 0 done, 1 failed, 2 bad input, 3 infeasible, 130 interrupted."]
+    for path, command in _commands(root, ("emporion",)):
+        parts += [f"## {' '.join(path)}", "```text\n" + command.get_help(_context(path, command)).rstrip() + "\n```"]
+    return _page(parts)
+
+
+def _context(path: Sequence[str], command: click.Command) -> click.Context:
+    """Return a context whose path reads as on a terminal and whose help has the options of the root's settings."""
+    context: click.Context | None = None
+    for name in path[:-1]:
+        context = click.Context(click.Group(name), info_name=name, parent=context)
+    return click.Context(
+        command,
+        info_name=path[-1],
+        parent=context,
+        terminal_width=HELP_WIDTH,
+        max_content_width=HELP_WIDTH,
+        help_option_names=["-h", "--help"],
+    )
+
+
+def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _commands(inner, (*path, name))
+
+
+def intent_page() -> str:
+    """Return every key of an intent with its flag."""
+    flags = {flag.key: f"`--{flag.name.replace('_', '-')}`" for flag in FLAGS}
+    rows = [
+        [
+            f"`{path}`",
+            _cell(key.doc + ("" if key.acted else " Not acted on in this version.")),
+            _takes(key),
+            f"`{key.default}`" if isinstance(key, Key) and key.default is not None else "",
+            flags.get(path, ""),
+        ]
+        for path, key in _keys(ROOT, "")
+    ]
+    return _page(
+        [
+            "# Intent",
+            GENERATED,
+            ROOT.doc,
+            _table(["key", "says", "takes", "default", "flag"], rows),
+            (
+                "The JSON Schema of the same: `emporion intent schema`. The normalised form of an intent: "
+                "`emporion plan INTENT --show-intent --json`."
+            ),
+        ]
+    )
+
+
+def _keys(section: Section, path: str) -> Iterator[tuple[str, Key | Section]]:
+    for key in section.keys:
+        name = f"{path}{key.name}{'[]' if isinstance(key, Section) and key.many else ''}"
+        yield name, key
+        if isinstance(key, Section):
+            yield from _keys(key, f"{name}.")
+
+
+def _takes(key: Key | Section) -> str:
+    if isinstance(key, Section):
+        return f"keys below, or `{key.shorthand}`" if key.shorthand else "your own keys" if key.open else "keys below"
+    shown = ", ".join(f"`{value}`" for value in key.values) or f"`{key.example}`"
+    return f"{shown} (a list)" if key.many else shown
+
+
+@dataclass(frozen=True, order=True)
+class Raised:
+    """One place in the source that makes an error."""
+
+    code: str
+    what: str
+    fix: str
+    exit_code: str
+    room: str
+
+
+def errors_page() -> str:
+    """Return every error code with what is said, how to mend it and where it comes from."""
+    found: dict[str, list[Raised]] = {}
+    for one in sorted({one for path in sorted(REPO.glob("*/emporion/**/*.py")) for one in _raised(path)}):
+        found.setdefault(one.code, []).append(one)
+    parts = [
+        "# Error codes",
+        GENERATED,
+        (
+            "Each error has a stable code, says what and where, and how to mend it; with `--json` the same stands in "
+            '`{schema: "emporion.error/1", errors: [{code, what, where, fix}]}`. `{…}` stands for a value.'
+        ),
+    ]
+    for code, places in found.items():
+        rows = [[_cell(one.what), _cell(one.fix), one.exit_code, one.room] for one in places if one.what]
+        if rows:
+            parts += [f"## {code}", _table(["what", "try", "exit", "room"], rows)]
+    return _page(parts)
+
+
+def _raised(path: Path) -> Iterator[Raised]:
+    """Yield the errors that a file makes: calls with a code among their arguments."""
+    room = path.relative_to(REPO).parts[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        codes = [
+            place
+            for place, one in enumerate(node.args)
+            if isinstance(one, ast.Constant) and CODE.fullmatch(str(one.value))
+        ]
+        if not codes:
+            continue
+        named = {one.arg: one.value for one in node.keywords}
+        rest = node.args[codes[0] + 1 :]
+        what = named.get("what") or (rest[0] if rest else None)
+        fix = named.get("fix") or (rest[2] if len(rest) > 2 else None)  # noqa: PLR2004 - what, where, fix
+        codes_given = [
+            one.attr
+            for one in [*rest, *named.values()]
+            if isinstance(one, ast.Attribute) and "ExitCode" in ast.dump(one)
+        ]
+        exit_code = {"FAILED": "1", "INFEASIBLE": "3", "INTERRUPTED": "130"}.get(
+            codes_given[0] if codes_given else "", "2"
+        )
+        if room == "engine":
+            exit_code = "1"  # the command line gives it
+        yield Raised(str(ast.literal_eval(node.args[codes[0]])), _text(what), _text(fix), exit_code, room)
+
+
+def _text(node: ast.expr | None) -> str:
+    """Return the text of an expression, with `{…}` for what is only known when it runs; empty when it is no text."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
+    if isinstance(node, ast.IfExp):
+        return " or ".join(dict.fromkeys(text for text in (_text(node.body), _text(node.orelse)) if text))
+    if isinstance(node, ast.BinOp):
+        return f"{_text(node.left)}{_text(node.right) or '{…}'}"
+    return ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _page(parts: Sequence[str]) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by file name."""
+    return {"cli.md": cli_page(), "intent.md": intent_page(), "errors.md": errors_page()}
+
+
+def stale() -> list[str]:
+    """Return the pages whose file differs from what the program says now."""
+    return [
+        name
+        for name, text in pages().items()
+        if not (REFERENCE / name).is_file() or (REFERENCE / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or with `--check` name the stale ones and return 1."""
+    if "--check" in arguments:
+        for name in stale():
+            sys.stdout.write(f"docs/reference/{name} is stale: run python docs/generate.py\n")
+        return int(bool(stale()))
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
