@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from emporion.components.aws.api import find_ec2, find_iam, find_s3, find_services, machines, quotas
 from emporion.components.aws.api.find import Finder
-from emporion.components.aws.api.session import RETRIES, Clients, asking, pages
+from emporion.components.aws.api.session import Clients, asking, pages
 from emporion.components.aws.images import IMAGES
 from emporion.market.clouds import CloudNode, FoundImage, Pending
 from emporion.market.errors import ExitCode, UserError
@@ -29,10 +29,10 @@ class AwsApi:
     all retries, or cannot be reached.
     """
 
-    def __init__(self, region: str, *, attempts: int = RETRIES) -> None:
-        """Make no call yet. `attempts` is per call, the first one included."""
+    def __init__(self, region: str, *, clients: Clients | None = None) -> None:
+        """Make no call yet. `clients` are the region's with other settings than the usual ones."""
         self.region = region
-        self._clients = Clients(region, attempts=attempts)
+        self._clients = clients or Clients(region)
 
     def account(self) -> str:
         """Return the account's 12 digits."""
