@@ -13,20 +13,21 @@ __all__ = ["intent_schema"]
 def intent_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of an intent file, every key with its description."""
     schema = _section(ROOT)
+    properties = schema["properties"]
     for name, path in SPELLINGS.items():
-        target = f"#/properties/{'/properties/'.join(path)}"
-        schema["properties"][name] = {"$ref": target} if name != "spot" else _spot()
-    lifecycle = schema["properties"]["lifecycle"]["properties"]
-    lifecycle["spot"] = _spot()
+        same_key = {"$ref": f"#/properties/{'/properties/'.join(path)}"}
+        properties[name] = same_key
+        if path[0] == "resources":
+            properties["resources"]["properties"].setdefault(name, same_key)
+    properties["spot"] = properties["lifecycle"]["properties"]["spot"] = {
+        "description": "Another spelling of lifecycle.market: any, spot, on_demand.",
+        "enum": ["prefer", "require", "never"],
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "emporion intent",
         **schema,
     }
-
-
-def _spot() -> dict[str, Any]:
-    return {"description": "As lifecycle.market: any, spot, on_demand.", "enum": ["prefer", "require", "never"]}
 
 
 def _section(section: Section) -> dict[str, Any]:
@@ -64,11 +65,12 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _words(values: tuple[str, ...]) -> list[Any]:
-    """Return the words with true and false as YAML reads them, next to their text."""
-    return [
-        word for value in values for word in ([_word(value), str(value)] if _word(value) != value else [str(value)])
-    ]
+    """Return the words, with true and false also as YAML reads them."""
+    return sorted({str(value) for value in values}) + [_BOOLEANS[value] for value in values if value in _BOOLEANS]
+
+
+_BOOLEANS = {"true": True, "false": False, "no": False}
 
 
 def _word(text: str) -> Any:  # noqa: ANN401 - JSON
-    return {"true": True, "false": False, "no": False}.get(text, str(text)) if text != "no" else False
+    return _BOOLEANS.get(text, str(text))
