@@ -14,8 +14,9 @@ from emporion.cli.render import json_out, note, print_error, warn
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
-    from emporion.market.intent import Intent
     from emporion.market.plan import Plan
+
+    from emporion.market.intent import Intent
 
 __all__ = ["plan"]
 
@@ -68,8 +69,9 @@ def plan(
     wanted = _intent(intent, flags)
     if show_intent:
         return _show(wanted, as_json=as_json)
-    from emporion.cli.planning import catalogue
     from emporion.market.plan import make_plan
+
+    from emporion.cli.planning import catalogue
 
     made = make_plan(wanted, catalogue(offers), now=now(), prefer=prefer, max_pools=max_pools)
     if explain is not None:
@@ -186,9 +188,10 @@ def _pin(
 
 
 def _print(made: Plan, *, as_json: bool) -> ExitCode:
+    from emporion.market.plan import plan_json
+
     from emporion.cli.plan_view import plan_text
     from emporion.cli.planning import infeasible
-    from emporion.market.plan import plan_json
 
     document = plan_json(made)
     code = ExitCode.DONE if made.feasible else ExitCode.INFEASIBLE

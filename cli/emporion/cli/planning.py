@@ -6,12 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emporion.cli.context import environment
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
+    from emporion.market.plan import Plan
+
     from emporion.market.intent import Intent
     from emporion.market.offers import Catalogue
-    from emporion.market.plan import Plan
 
 __all__ = ["catalogue", "infeasible", "plan_or_fail"]
 
@@ -21,9 +23,10 @@ def catalogue(offers: Path | None) -> Catalogue:
 
     Raises: UserError: when the file cannot be read.
     """
-    from emporion.market.offers import load_bundled, load_csv
+    from emporion.market.offers import cache_folder, load_bundled, load_csv
 
-    return load_bundled() if offers is None else load_csv(offers)
+    cache = cache_folder(environment())
+    return load_bundled(cache) if offers is None else load_csv(offers, cache=cache)
 
 
 def plan_or_fail(intent: Intent, now: datetime) -> Plan:
