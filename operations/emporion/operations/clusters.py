@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from emporion.market.clouds import Cloud, CloudApi, CloudError, CloudNode, ErrorKind, open_api
+from emporion.market.clouds import Cloud, CloudApi, CloudError, CloudNode, ErrorKind, classify, open_api
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement
 from emporion.operations.pulumi import Outcome, Pulumi
@@ -167,9 +167,9 @@ class Cluster:
     def _classify(self, text: str) -> tuple[CloudError, str] | None:
         """Return the first known error code of the cloud in `text` and the line in which it stands."""
         for line in text.splitlines():
-            for code, error in self.cloud.errors.items():
-                if code in line:
-                    return error, line.strip()
+            error = classify(self.cloud.errors, line)
+            if error:
+                return error, line.strip()
         return None
 
     def _ways_on(self, operation: str, kind: ErrorKind | None = None) -> str:
