@@ -97,7 +97,9 @@ def _does_not_parse(error: yaml.YAMLError, source: str) -> UserError:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        said = ", ".join(part for part in (error.context, error.problem) if part)
+        begun = error.context_mark
+        began = f" that begins in line {begun.line + 1}" if begun and mark and begun.line != mark.line else ""
+        said = ", ".join(part for part in (f"{error.context or ''}{began}", error.problem) if part)
     elif isinstance(error, yaml.reader.ReaderError):
         said = f"the character {error.character!r} is not allowed" if error.character else said
     return UserError("E-YAML", f"not YAML: {said}", where, "check quotes, brackets and the indentation of this line")
@@ -139,7 +141,7 @@ class _Builder:
         elif isinstance(event, yaml.NodeEvent):
             self._check(event, at)
             if isinstance(event, yaml.ScalarEvent):
-                empty = event.style is None and event.value in _NULLS
+                empty = not event.style and event.value in _NULLS
                 self._finish(Scalar(None if empty else event.value, at), event.anchor)
             elif isinstance(event, yaml.SequenceStartEvent):
                 self.open.append(_Open(at, event.anchor, values=[]))

@@ -121,13 +121,15 @@ def _name_of(path: Path) -> str:
 
 
 def _flag_tree(flags: Mapping[str, object]) -> Fields:
-    known = {flag.name: flag for flag in FLAGS}
+    unknown = sorted(flags.keys() - {flag.name for flag in FLAGS})
+    if unknown:
+        raise KeyError(*unknown)
     root = Fields(At())
-    for name, value in flags.items():
-        flag = known[name]
+    for flag in FLAGS:  # in the table's order: a section's shorthand before its keys
+        value = flags.get(flag.name)
         if value is None or value is False or value == ():
             continue
-        at = At(flag=f"--{name.replace('_', '-')}")
+        at = At(flag=f"--{flag.name.replace('_', '-')}")
         *sections, last = flag.key.split(".")
         fields: Fields | None = root
         for depth, section in enumerate(sections):

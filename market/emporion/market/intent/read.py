@@ -58,6 +58,8 @@ class Reading:
             near = elsewhere.get(name)
         if name == "<<":
             fix = "write the keys themselves: merge keys are not read"
+        elif name.isdigit() and isinstance(entry.value, Scalar) and entry.value.text is None:
+            fix = "a comma begins another key here: write decimals with a point, as 2.5"
         elif near:
             fix = f"did you mean {near}"
         else:
