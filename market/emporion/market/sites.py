@@ -1,0 +1,149 @@
+"""Regions and zones: where they lie, which globs name them, and whether a zone is an id.
+
+A glob of an intent is matched with the provider's own region name and with the area of data/regions.csv, whose names
+follow AWS's (`us-east`, `eu-west`, `ap-northeast`): `us-*` includes azure's `eastus` and vast's `Oregon,US,NA`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from functools import cache
+
+from emporion.market.errors import UserError, did_you_mean
+from emporion.market.tables import rows
+
+__all__ = [
+    "Provider",
+    "RegionInfo",
+    "check_regions",
+    "is_local_zone",
+    "provider_info",
+    "provider_of_scheme",
+    "region_info",
+    "region_matches",
+    "regions",
+    "zone_problem",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionInfo:
+    """One region of one provider. None is unknown."""
+
+    provider: str
+    region: str
+    location: str | None
+    country: str | None
+    continent: str | None
+    area: str | None
+    """`us-east`: what the globs of an intent may name beside the region itself."""
+    lat: Decimal | None
+    lon: Decimal | None
+    grid_gco2_kwh: Decimal | None
+    carbon_as_of: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What the bundled data knows of one provider's ways."""
+
+    provider: str
+    reference_region: str
+    """The region whose price stands in, marked, where a region's own is unknown."""
+    zone_id: re.Pattern[str]
+    local_zone: re.Pattern[str] | None
+    schemes: tuple[str, ...]
+    """URL schemes of its object store."""
+
+
+@cache
+def regions() -> Mapping[tuple[str, str], RegionInfo]:
+    """Return every known region by (provider, region)."""
+
+    def number(text: str) -> Decimal | None:
+        return Decimal(text) if text else None
+
+    return {
+        (row["provider"], row["region"]): RegionInfo(
+            row["provider"], row["region"], row["location"] or None, row["country"] or None, row["continent"] or None,
+            row["area"] or None, number(row["lat"]), number(row["lon"]), number(row["grid_gco2_kwh"]),
+            row["carbon_as_of"] or None, row["source"],
+        )
+        for row in rows("regions.csv")
+    }  # fmt: skip
+
+
+def region_info(provider: str, region: str) -> RegionInfo | None:
+    """Return what is known of a region, or None."""
+    return regions().get((provider, region))
+
+
+@cache
+def _providers() -> Mapping[str, Provider]:
+    return {
+        row["provider"]: Provider(
+            row["provider"],
+            row["reference_region"],
+            re.compile(row["zone_id_pattern"]),
+            re.compile(row["local_zone_pattern"]) if row["local_zone_pattern"] else None,
+            tuple(row["schemes"].split()),
+        )
+        for row in rows("providers.csv")
+    }
+
+
+def provider_info(provider: str) -> Provider | None:
+    """Return what is known of a provider's ways, or None."""
+    return _providers().get(provider)
+
+
+def provider_of_scheme(scheme: str) -> str | None:
+    """Return the provider whose object store a URL scheme names (`s3` -> `aws`), or None."""
+    found = [info.provider for info in _providers().values() if scheme.lower() in info.schemes]
+    return found[0] if found else None
+
+
+@cache
+def region_matches(globs: tuple[str, ...], provider: str, region: str) -> bool:
+    """Return whether any glob names the region or its area; no globs: every region."""
+    if not globs:
+        return True
+    info = region_info(provider, region)
+    names = [region.lower()] + ([info.area] if info is not None and info.area else [])
+    return any(fnmatchcase(name, glob.lower()) for glob in globs for name in names)
+
+
+def check_regions(globs: Iterable[str], known: Iterable[tuple[str, str]], providers: tuple[str, ...] = ()) -> None:
+    """See to it that every glob names at least one region among `known` (provider, region) pairs or the table's.
+
+    Raises: UserError E-REGION: when one names none (of `providers`, when there are any), with the nearest name.
+    """
+    every = {pair for pair in {*known, *regions()} if not providers or pair[0] in providers}
+    for glob in globs:
+        if not any(region_matches((glob,), *pair) for pair in every):
+            names = {region for _, region in every} | {
+                info.area for info in regions().values() if info.area and (info.provider, info.region) in every
+            }
+            near = did_you_mean(glob, names)
+            of = f" of {', '.join(providers)}" if providers else ""
+            fix = f"did you mean {near}" if near else "`emporion offers list` shows the regions"
+            raise UserError("E-REGION", f"no region{of} is called {glob!r}", "constraints.regions", fix)
+
+
+def is_local_zone(provider: str, zone: str | None) -> bool:
+    """Return whether a zone is outside its region's data centres (AWS Local Zones): fewer types and services there."""
+    info = provider_info(provider)
+    return bool(zone and info and info.local_zone and info.local_zone.fullmatch(zone))
+
+
+def zone_problem(provider: str, zone: str) -> str | None:
+    """Return why a zone cannot be used, or None: an account's zone name is no id (cases/market.md 35)."""
+    info = provider_info(provider)
+    if info is None or info.zone_id.fullmatch(zone):
+        return None
+    return f"zone {zone!r} is not an id of a zone of {provider}; a name means another zone in each account"

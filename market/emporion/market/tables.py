@@ -1,0 +1,19 @@
+"""The small tables of data/: read once per process, typed by whoever asks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+__all__ = ["DATA", "rows"]
+
+DATA = Path(__file__).with_name("data")
+
+
+@cache
+def rows(name: str) -> tuple[Mapping[str, str], ...]:
+    """Return the rows of one bundled CSV file as column -> text; an empty text is unknown."""
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
