@@ -277,7 +277,7 @@ def parse_count(text: str) -> Count:
         )
     low, high = int(match[1]), int(match[2] or match[1])
     if low == 0:
-        raise UserError("E-RANGE", f"{shown(text)} asks for zero", fix="write a whole number above 0")
+        raise UserError("E-RANGE", f"{shown(text)} is zero", fix="write a whole number above 0")
     if high < low:
         raise UserError("E-RANGE", f"the range {shown(text)} is upside down", fix=f"write {high}..{low}")
     if high > MAX_COUNT:

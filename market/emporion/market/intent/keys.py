@@ -91,12 +91,14 @@ def _flag(text: str) -> bool:
     raise UserError("E-VALUE", f"{shown(text)} is neither true nor false", fix="write true or false")
 
 
-def _matching(pattern: str, what: str, example: str, limit: int = 255) -> Callable[[str], str]:
-    """Return a reader of text that matches `pattern` as a whole."""
+def _matching(
+    pattern: str, what: str, example: str, *, limit: int = 255, any_case: bool = False
+) -> Callable[[str], str]:
+    """Return a reader of text that matches `pattern` as a whole; `any_case`: capitals are read as small letters."""
     compiled = re.compile(pattern)
 
     def read(text: str) -> str:
-        word = text.strip()
+        word = text.strip().lower() if any_case else text.strip()
         if len(word) > limit:
             raise UserError("E-VALUE", f"{shown(text)} is longer than {limit} characters", fix=f"write {example}")
         if compiled.fullmatch(word) is None:
@@ -147,11 +149,15 @@ _URL = _matching(
 _STORE = _matching(
     r"(?:s3|gs|az)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:/[^\s]*)?", "a bucket", "s3://bucket/prefix", limit=1024
 )
-_PROVIDER = _matching(r"[a-z][a-z0-9-]{0,39}", "a provider's name", "aws")
-_GLOB = _matching(r"[a-z0-9*?\[\]-][A-Za-z0-9*?\[\]._-]{0,62}", "a region or a glob over regions", "us-east-1 or us-*")
+_PROVIDER = _matching(r"[a-z][a-z0-9-]{0,39}", "a provider's name", "aws", any_case=True)
+_GLOB = _matching(
+    r"[a-z0-9*?\[\]-][a-z0-9*?\[\]._-]{0,62}", "a region or a glob over regions", "us-east-1 or us-*", any_case=True
+)
 _WORD = _matching(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}", "a name of letters, digits, . _ + -", "pytorch")
 _NAME = _matching(
-    r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?", "a name of a-z, 0-9 and - that begins with a letter, 40 at most", "llama2"
+    r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?",
+    "a name of a-z, 0-9 and - that begins with a letter, 40 at most",
+    "my-cluster",
 )
 _MIG = _matching(r"[1-9]g\.[0-9]{1,3}gb(?:\+me)?", "a MIG profile", "1g.10gb")
 _ID = _matching(r"[A-Za-z0-9][A-Za-z0-9:/._-]{0,254}", "an id of the provider", "ami-0123456789abcdef0")
