@@ -97,7 +97,9 @@ def _usage(error: click.ClickException) -> UserError:
     fix = f"{path} --help"
     if isinstance(error, click.NoSuchOption):
         what = f"no option {error.option_name!r}"
-        known = [name for parameter in context.command.params for name in parameter.opts] if context else []
+        known = (
+            [name for parameter in context.command.get_params(context) for name in parameter.opts] if context else []
+        )
         near = did_you_mean(error.option_name, [name for name in known if name.startswith("--")])
         if near:
             fix = f"did you mean {near}?"

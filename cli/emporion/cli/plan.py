@@ -125,9 +125,17 @@ def _lines(document: dict[str, object], path: str = "") -> list[str]:
         if isinstance(value, dict) and value:
             lines += _lines(value, f"{path}{key}.")
         else:
-            text = ", ".join(map(str, value)) if isinstance(value, list) else value
-            lines.append(f"{path}{key}: {'' if text is None else text}".rstrip())
+            lines.append(f"{path}{key}: {_value(value)}")
     return lines
+
+
+def _value(value: object) -> str:
+    """Return a value as an intent file would write it, `-` for what is not set."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(_value, value)) or "-"
+    return "-" if value is None or value == {} else str(value)
 
 
 def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from terminal import Emporion
+
+
+def test_status_answers_before_there_is_a_world(emporion: Emporion) -> None:
+    ran = emporion("local", "status", "--json")
+    assert ran.code == 0
+    assert {key: ran.document[key] for key in ("schema", "running", "resources", "total")} == {
+        "schema": "emporion.world/1",
+        "running": False,
+        "resources": {},
+        "total": 0,
+    }
+
+
+def test_the_world_starts_stops_and_forgets(emporion: Emporion) -> None:
+    assert emporion("local", "start").out.startswith("running, 0 resources")
+    assert emporion("local", "stop").out.startswith("stopped")
+    assert emporion("local", "status", "--json").document["running"] is False
+    assert emporion("local", "reset", "--yes", "--json").document["total"] == 0
+
+
+def test_forgetting_everything_is_asked_first(emporion: Emporion) -> None:
+    ran = emporion("local", "reset")
+    assert ran.code == 2
+    assert "add --yes" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("machines", "said"), [pytest.param("3", "at most 3", id="number"), pytest.param("none", "no limit", id="none")]
+)
+def test_capacity_is_set_for_a_type(machines: str, said: str, emporion: Emporion) -> None:
+    ran = emporion("local", "capacity", "set", "aws", "us-east-1", "p4d.24xlarge", machines)
+    assert ran.code == 0, ran.err
+    assert ran.out == f"p4d.24xlarge in aws us-east-1: {said}\n"
+
+
+def test_capacity_may_be_for_every_provider_region_and_type(emporion: Emporion) -> None:
+    document = emporion("local", "capacity", "set", "*", "*", "*", "0", "--json").document
+    assert document == {
+        "schema": "emporion.capacity/1",
+        "provider": "*",
+        "region": "*",
+        "zone": "*",
+        "instance_type": "*",
+        "machines": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["asw", "us-east-1", "p4d.24xlarge", "1"], "did you mean aws?", id="provider"),
+        pytest.param(["aws", "us-east-1", "p4d.24xlarge", "many"], "a whole number", id="word"),
+        pytest.param(["aws", "us-east-1", "p4d.24xlarge", "1.5"], "a whole number", id="fraction"),
+        pytest.param(["--", "aws", "us-east-1", "p4d.24xlarge", "-1"], "a whole number", id="negative"),
+        pytest.param(["aws", "us-east-1", "p4d.24xlarge"], "the argument N is missing", id="missing"),
+    ],
+)
+def test_bad_input_is_told_with_a_way_out(arguments: list[str], says: str, emporion: Emporion) -> None:
+    ran = emporion("local", "capacity", "set", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
