@@ -38,7 +38,7 @@ class Gpu:
     vram_gb: Decimal | None
     """Nominal, in 10^9 bytes as the maker counts."""
     memory_mib: int | None
-    """What the driver or the cloud's API reports (data/gpu_memory.csv); compared with strict units."""
+    """What the driver or the cloud's API reports, the less of the two (data/gpu_memory.csv); strict units compare it."""
     board: str | None
     """`sxm`, `pcie`, `nvl` where the id names it."""
     mem_bw_gb_s: Decimal | None
@@ -113,8 +113,8 @@ _SYNONYMS: Mapping[str, str] = {
     "pro6000": "rtxpro6000",
     "gh": "gh200",
 }
-# TPU spellings -> id, and how many of the number after the name make one chip: Google counts TensorCores for v5p (two
-# a chip) and chips for v5e and v6e (cloud.google.com/tpu/docs/v5p, read 2026; cases/market.md 13).
+# TPU spellings -> id, and how many of the number after the name make one chip: chips for v5e and v6e (cases/market.md
+# 13), TensorCores for v5p, two a chip (cloud.google.com/tpu/docs/v5p-training, read 2026-12-01; its v5p-8 has 4 chips).
 _TPUS: Mapping[str, tuple[str, int]] = {
     **dict.fromkeys(("v5e", "v5litepod", "v5lite"), ("tpu-v5e", 1)),
     "v5p": ("tpu-v5p", 2),
