@@ -38,7 +38,7 @@ class Gpu:
     vram_gb: Decimal | None
     """Nominal, in 10^9 bytes as the maker counts."""
     memory_mib: int | None
-    """What the driver or the cloud's API reports, the less of the two (data/gpu_memory.csv); strict units compare it."""
+    """The less of what driver and cloud report (data/gpu_memory.csv); strict units are compared with it."""
     board: str | None
     """`sxm`, `pcie`, `nvl` where the id names it."""
     mem_bw_gb_s: Decimal | None
