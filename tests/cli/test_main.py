@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -193,6 +194,19 @@ def test_a_terminal_has_colour_unless_it_is_refused(no_color: str, *, coloured: 
     if done.returncode == 127:
         pytest.skip("this machine has no `script` to make a terminal")
     assert ("\x1b[31;1merror:" in done.stdout) is coloured
+
+
+def test_control_c_is_130_without_a_traceback(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "slow.yaml")
+    child = subprocess.Popen(
+        [EMPORION, "plan", str(tmp_path / "slow.yaml")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with (tmp_path / "slow.yaml").open("w"):  # the command has opened its end: it reads now
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert out == ""
+    assert err.split() == ["interrupted"]
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])

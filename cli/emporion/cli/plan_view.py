@@ -61,7 +61,7 @@ def _more(count: int) -> list[str]:
 def _placements(solutions: Sequence[Document]) -> str:
     carbon = any(one["objectives"].get("carbon_g_per_hour") is not None for one in solutions)
     heads = [
-        "",
+        " ",
         "#",
         "PROVIDER",
         "SITE",
@@ -85,7 +85,7 @@ def _row(one: Document) -> list[str | None]:
     nodes, cost = one["nodes"], one["cost"]
     least = "" if _settled(cost) else ">="
     return [
-        "*" if one["recommended"] else "",
+        "*" if one["recommended"] else " ",
         str(one["rank"]),
         _joined(node["provider"] for node in nodes),
         _joined(node["zone"] or node["region"] for node in nodes),
