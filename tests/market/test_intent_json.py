@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,17 @@ def test_json_reads_back_to_the_same_intent(path: Path) -> None:
 
 def test_equal_intents_are_written_in_equal_bytes() -> None:
     assert json.dumps(intent_json(load_intent(DEMO))) == json.dumps(intent_json(load_intent(DEMO)))
+
+
+@given(
+    memory=st.integers(1, 1 << 55).flatmap(lambda size: st.sampled_from([f"{size}b", f"{size}.7kib", f"0.{size}gib"])),
+    amount=st.decimals("0.000001", "1000000", places=6),
+    rate=st.sampled_from(["gbps", "GiB/s", "MB/s"]),
+)
+def test_every_amount_reads_back_exactly(memory: str, amount: Decimal, rate: str) -> None:
+    intent = intent_from_flags(gpus="any:4", memory=memory, max_cost=f"${amount}/gpu/hr", bandwidth=f"{amount}{rate}")
+    read = intent_from_json(json.loads(json.dumps(intent_json(intent))))
+    assert (read.resources, read.budget) == (intent.resources, intent.budget)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ __all__ = [
 MAX_COUNT = 100_000
 """The largest number of GPUs or nodes that can be asked for: above any cluster on sale, small enough to plan with."""
 
-_EXACT = Context(prec=80)
-_MAX_DIGITS = 24
+_EXACT = Context(prec=160)
+_MAX_DIGITS = 64  # any whole number of bytes in GiB, 30 decimals, reads back
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _QUANTITY = re.compile(r"([^\sa-zA-Zµμ%/]*)\s*(.*)", re.DOTALL)
 

@@ -177,7 +177,7 @@ def _read_plain(kind: type, value: object, path: str) -> Any:  # noqa: ANN401 - 
     if dataclasses.is_dataclass(kind):
         return _read_mapping(kind, value, path)
     if kind is Decimal:
-        if not isinstance(value, str) or re.fullmatch(r"[0-9]{1,24}(?:\.[0-9]{1,24})?", value) is None:
+        if not isinstance(value, str) or re.fullmatch(r"[0-9]{1,80}(?:\.[0-9]{1,80})?", value) is None:
             raise _DamagedError(f"{path} is not a number")
         return Decimal(value)
     if issubclass(kind, StrEnum):
