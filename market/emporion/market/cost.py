@@ -15,26 +15,25 @@ from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
 
 from emporion.market.chain import ChainRow, chain
-from emporion.market.cost_lines import HOURS_PER_MONTH, Cost, CostLine, per_hour
+from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, Cost, CostLine, per_hour
 from emporion.market.gpus import all_gpus
-from emporion.market.intent.model import Gpus, Intent
+from emporion.market.intent.model import DataSet, Gpus, Intent
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_csv
 from emporion.market.placement.model import Pool
 from emporion.market.prices import Price, price_book
 from emporion.market.tables import DATA
-from emporion.market.transfer import transfer_lines
+from emporion.market.transfer import dataset_place, transfer_lines
 
-__all__ = ["Breach", "CostModel", "Overhead", "lustre_gib", "within_budget"]
+__all__ = ["Breach", "CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib", "within_budget"]
 
-CHECKPOINT_BYTES_PER_PARAMETER = 14
-"""bf16 copy 2, fp32 master 4, two Adam moments 8 (DeepSpeed, Megatron; files checked against BLOOM's 13.1 B/param)."""
 CHECKPOINT_COPIES = 2
 GPU_BYTES_PER_PARAMETER = 16
 """The least that a parameter takes in GPU memory in training; bounds a model whose size the intent does not tell."""
 CONTROLLER_VCPUS = 2
-_REFERENCE_BOUND = 2
-"""Another region's price bounds this one's within this factor: aws's dearest region asks 1.7 times its cheapest."""
+_REFERENCE_BOUND = Decimal("2.1")
+"""Another region's price bounds this one's within this factor: of the items known in 21 or more regions the dearest
+region asks at most 2.07 times the cheapest's price (data/ancillary.csv)."""
 _DAY_S = 86_400
 _NANO = Decimal("0.000000001")
 _GIB = Decimal(1 << 30)
@@ -168,11 +167,19 @@ class CostModel:
             zero = Decimal(0)
             yield CostLine(row.part, row.line, None, zero, "", None, zero, zero, row.note, None, "assumed")
             return
-        price = price_book().find(provider, region, row.item, row.variant)
+        price = self._price(row, provider, region)
         quantity, upper, note = self._quantity(row, nodes, price)
         if quantity == 0 and row.basis == "checkpoint":
             return
         yield _priced(row, price, quantity, upper, note)
+
+    def _price(self, row: ChainRow, provider: str, region: str) -> Price | None:
+        """Return the price of a row, checkpoints at the store where the user's own path lies."""
+        if row.basis == "checkpoint":
+            place = dataset_place(DataSet(source=self._intent.checkpoint_path))
+            if place is not None and place[0] != provider:
+                return price_book().find(place[0], place[1] or "", row.item, row.variant)
+        return price_book().find(provider, region, row.item, row.variant)
 
     def _quantity(self, row: ChainRow, nodes: int, price: Price | None) -> tuple[Decimal | None, Decimal | None, str]:
         """Return the quantity of a row, the quantity that bounds it, and the assumption behind them."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import Any
 
-__all__ = ["HOURS_PER_MONTH", "PARTS", "Cost", "CostLine", "per_hour", "plain_usd"]
+__all__ = ["CHECKPOINT_BYTES_PER_PARAMETER", "HOURS_PER_MONTH", "PARTS", "Cost", "CostLine", "per_hour", "plain_usd"]
 
 PARTS = ("compute", "storage", "transfer", "network", "fees", "interruptions")
 HOURS_PER_MONTH = Decimal(730)
+CHECKPOINT_BYTES_PER_PARAMETER = 14
+"""bf16 copy 2, fp32 master 4, two Adam moments 8 (DeepSpeed, Megatron; files checked against BLOOM's 13.1 B/param)."""
 _NANO = Decimal("0.000000001")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from emporion.market.cost_lines import CostLine, per_hour
+from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, CostLine, per_hour
 from emporion.market.intent.model import DataSet, Intent
 from emporion.market.prices import EgressRate, price_book
-from emporion.market.sites import provider_of_scheme, region_info
+from emporion.market.sites import provider_of_scheme, region_info, regions
 
 __all__ = ["dataset_place", "transfer_lines"]
 
@@ -35,10 +35,12 @@ def transfer_lines(intent: Intent, provider: str, region: str) -> tuple[CostLine
         hours = stage.hours or intent.model.hours
         for data in (*stage.data_in, *stage.data_out):
             lines += _lines(data, stage.name, provider, region, hours)
+    traffic = tuple(_checkpoint_traffic(intent, provider, region))
     if lines:
-        return tuple(lines)
+        return (*lines, *traffic)
     why = "not estimated: the intent names no data"
-    return (CostLine(_PART, "data transfer", None, None, "GB", None, None, None, why, None, "unknown", counted=False),)
+    none = CostLine(_PART, "data transfer", None, None, "GB", None, None, None, why, None, "unknown", counted=False)
+    return (none, *traffic)
 
 
 def _lines(data: DataSet, stage: str | None, provider: str, region: str, hours: Decimal | None) -> Iterator[CostLine]:
@@ -56,13 +58,49 @@ def _inbound(data: DataSet, stage: str | None, provider: str, region: str, hours
     if place is None:
         return _unknown(item, stage, size, "not estimated: what the source charges is not known")
     if place[1] is None:
-        return _unknown(item, stage, size, "not estimated: the intent does not say in which region the data lies")
+        return _from_anywhere(item, stage, size, place[0], to=(provider, region), hours=hours)
     if place == (provider, region):
         source = "assumed: a store charges no traffic within its own region"
         zero = Decimal(0)
         return CostLine(_PART, item, stage, size, "GB", zero, zero, zero, source, None, "assumed")
     rate = price_book().egress(place[0], place[1], (provider, region))
     return _line(item, stage, size, rate, hours=hours, way=f"{place[0]} {place[1]} to {provider} {region}; ")
+
+
+def _from_anywhere(
+    item: str, stage: str | None, size: Decimal | None, owner: str, *, to: tuple[str, str], hours: Decimal | None
+) -> CostLine:
+    """Return the line for data whose region is not said: unknown, bounded by the provider's dearest region."""
+    why = f"the region of the data is unknown; bound: from the dearest region of {owner}"
+    if size is None or hours is None:
+        return _unknown(item, stage, size, why.partition(";")[0])
+    rates = [price_book().egress(owner, name, to) for known, name in sorted(regions()) if known == owner]
+    upper = max((per_hour(rate.cost(size), hours, up=True) for rate in rates if rate is not None), default=None)
+    return CostLine(_PART, item, stage, size, "GB", None, None, upper, why, None, "unknown")
+
+
+def _checkpoint_traffic(intent: Intent, provider: str, region: str) -> Iterator[CostLine]:
+    """Yield the line for checkpoints that leave the cloud for the user's own store elsewhere."""
+    place = dataset_place(DataSet(source=intent.checkpoint_path))
+    if place is None or place[0] == provider:
+        return
+    rate = price_book().egress(provider, region, None)
+    interval, parameters = intent.lifecycle.checkpoint_interval_s, intent.model.parameters
+    source = f"checkpoints go from {provider} to {place[0]}"
+    price = None if rate is None else rate.first_usd_per_gb
+    if rate is None or interval is None or parameters is None:
+        why = f"{source}; the volume depends on the checkpoint interval and the model's parameters"
+        yield CostLine(
+            _PART, "checkpoint traffic", None, None, "GB", price, None, None, why, None, "unknown", counted=False
+        )
+        return
+    per_month = Decimal(parameters * CHECKPOINT_BYTES_PER_PARAMETER) / 10**9 * HOURS_PER_MONTH * 3600 / interval
+    usd = rate.cost(per_month)
+    yield CostLine(
+        _PART, "checkpoint traffic", None, per_hour(per_month, HOURS_PER_MONTH), "GB", price,
+        per_hour(usd, HOURS_PER_MONTH), per_hour(usd, HOURS_PER_MONTH, up=True), f"{source}; {rate.source}", rate.as_of,
+        rate.quality,
+    )  # fmt: skip
 
 
 def _unknown(item: str, stage: str | None, size: Decimal | None, why: str) -> CostLine:

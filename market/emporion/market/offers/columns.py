@@ -67,24 +67,28 @@ class TableBuilder:
     """Collects validated rows."""
 
     notes: list[RowNote] = field(default_factory=list)
-    rows: int = 0
-    _seen: dict[str, dict[str | None, int]] = field(default_factory=lambda: {name: {} for name in COLUMNS})
-    _codes: dict[str, array[int]] = field(default_factory=lambda: {name: array("I") for name in COLUMNS})
+    _rows: list[tuple[str | None, ...]] = field(default_factory=list)
 
-    def add(self, values: Iterable[str | None]) -> None:
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    def add(self, values: tuple[str | None, ...]) -> None:
         """Append one row, its values in the order of `COLUMNS`."""
-        for name, value in zip(COLUMNS, values, strict=True):
-            seen = self._seen[name]
-            code = seen.get(value)
-            if code is None:
-                code = seen[value] = len(seen)
-            self._codes[name].append(code)
-        self.rows += 1
+        self._rows.append(values)
 
     def table(self) -> Table:
         """Return what was collected."""
-        columns = {name: Column(tuple(self._seen[name]), self._codes[name]) for name in COLUMNS}
+        every = zip(*self._rows, strict=True) if self._rows else iter([()] * len(COLUMNS))
+        columns = {name: _coded(values) for name, values in zip(COLUMNS, every, strict=True)}
         return Table(self.rows, columns, tuple(self.notes))
+
+
+def _coded(values: Iterable[str | None]) -> Column:
+    seen: dict[str | None, int] = {}
+    codes = array("I", [seen.setdefault(value, len(seen)) for value in values])
+    return Column(tuple(seen), codes)
 
 
 def encode(table: Table, key: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offers.columns import RowNote, TableBuilder
@@ -37,6 +38,13 @@ _MONEY = (
     "price_per_instance", "on_demand_usd_month",
 )  # fmt: skip
 _SHOWN = 5
+_SUGGESTED = 20
+"""Near names are looked up for so many unknown regions; each costs a millisecond."""
+
+
+@cache
+def _known_regions(provider: str) -> set[str]:
+    return {name for owner, name in regions() if owner == provider}
 
 
 @dataclass(slots=True)
@@ -48,6 +56,8 @@ class Importer:
     _shapes: dict[tuple[str, ...], Shape | RowError] = field(default_factory=dict)
     _prices: dict[tuple[object, ...], Prices | RowError] = field(default_factory=dict)
     _sites: dict[tuple[str, str, str], str | None] = field(default_factory=dict)
+    _unknown: set[tuple[str, str]] = field(default_factory=set)
+    _dates: set[str] = field(default_factory=lambda: {""})
     _taken: dict[tuple[str, ...], tuple[int, Shape, Prices]] = field(default_factory=dict)
 
     def take(self, document: Document) -> None:
@@ -78,8 +88,10 @@ class Importer:
         cells["provider"] = cells["provider"].lower()
         self._check_site(line, cells)
         as_of = cells["as_of"]
-        if as_of and not _AS_OF.fullmatch(as_of):
-            raise RowError(f"as_of {as_of[:40]!r} is not a date such as 2026-11-30")
+        if as_of not in self._dates:
+            if not _AS_OF.fullmatch(as_of):
+                raise RowError(f"as_of {as_of[:40]!r} is not a date such as 2026-11-30")
+            self._dates.add(as_of)
         shape = self._shape(cells)
         prices = self._priced(cells, shape)
         what = "/".join(filter(None, (cells["provider"], cells["region"], cells["zone"], cells["instance_type"])))
@@ -120,9 +132,10 @@ class Importer:
         for name, text in (("region", region), ("zone", zone)):
             if len(text) > _LONGEST or not text.isprintable() or "/" in text:
                 return f"{name} {text[:40]!r} is not a name"
-        known = {name for owner, name in regions() if owner == provider}
-        if known and region not in known and not any(site[:2] == (provider, region) for site in self._sites):
-            near = did_you_mean(region, known)
+        known = _known_regions(provider)
+        if known and region not in known and (provider, region) not in self._unknown:
+            self._unknown.add((provider, region))
+            near = did_you_mean(region, known) if len(self._unknown) <= _SUGGESTED else None
             reason = f"region {region!r} is not known" + (f", did you mean {near}" if near else "")
             self.builder.notes.append(RowNote("warning", line, f"{provider}/{region}", reason))
         return zone_problem(provider, zone) if zone else None

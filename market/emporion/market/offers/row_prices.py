@@ -143,12 +143,15 @@ def _read(text: str, name: str) -> Decimal | None:
 
 def _on_demand(cells: Mapping[str, str], shape: Shape) -> Decimal | None:
     """Return the on-demand price per instance-hour; several columns must say the same (cases/market.md 25)."""
+    hourly = _read(cells["on_demand_usd_hr"], "on_demand_usd_hr")
+    if not (cells["price_per_gpu"] or cells["price_per_instance"] or cells["on_demand_usd_month"]):
+        return hourly
     per_gpu = _read(cells["price_per_gpu"], "price_per_gpu")
     if per_gpu is not None and shape.devices == 0:
         raise RowError("price_per_gpu on a machine without GPU")
     per_month = _read(cells["on_demand_usd_month"], "on_demand_usd_month")
     said = {
-        "on_demand_usd_hr": _read(cells["on_demand_usd_hr"], "on_demand_usd_hr"),
+        "on_demand_usd_hr": hourly,
         "price_per_instance": _read(cells["price_per_instance"], "price_per_instance"),
         "price_per_gpu": None if per_gpu is None else per_gpu * shape.devices,
         "on_demand_usd_month": None if per_month is None else _per_hour(per_month),

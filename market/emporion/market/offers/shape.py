@@ -148,9 +148,14 @@ def _memory(text: str, name: str) -> tuple[Decimal | None, int | None]:
     return memory.gb, memory.bytes >> 20 if memory.binary else None
 
 
+@cache
+def _matched(text: str, vram_gb: Decimal | None) -> str | None:
+    return match_model(text, vram_gb)
+
+
 def _model(text: str, devices: int, vram_gb: Decimal | None, known: Topology | None, *, mig: str) -> str | None:
     """Return the GPU's id; a maker's name without a model is settled by the type, else it stays unknown."""
-    gpu = match_model(text, vram_gb) if text else None
+    gpu = _matched(text, vram_gb) if text else None
     if gpu is None and text:
         gpu = _near(text, devices, vram_gb, mig=bool(mig))
     if gpu is None and known is not None:
