@@ -1,0 +1,252 @@
+"""What AWS would refuse, or accept and then not do, found before anything is registered.
+
+Each check is one of A1 to A15 of our notes on EFA clusters; what a placement cannot express is checked on the data that
+this folder builds it from. Where a rule comes from is said at the rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from emporion.components.aws.instance_types import InstanceType, instance_types
+from emporion.components.aws.nics import Nic, nics, problems
+from emporion.components.aws.plan import PREFIXES, RULES, VPC_CIDR, Location, Rule, addresses_needed
+from emporion.market.errors import ExitCode, UserError, UserErrors, did_you_mean
+from emporion.market.offer import Market
+from emporion.market.pin import PinnedPlacement, PinnedPool
+
+__all__ = [
+    "Reservation", "check", "efa_rules", "interfaces", "launch_template_version", "lustre", "lustre_efa", "one_zone",
+    "pool_type", "public_address", "quota", "reservation", "reservation_fits", "room",
+]  # fmt: skip
+
+WHERE = "emporion:placement"
+_RESERVATION_ID = re.compile(r"cr-[0-9a-f]{8,17}")
+_PERSISTENT_2_MBPS = (125, 250, 500, 1000)
+
+
+def check(placement: PinnedPlacement) -> None:
+    """Raise every problem of a placement at once.
+
+    Raises: UserError: E-TYPE, E-EFA, E-ZONE, E-RESERVATION, E-LUSTRE, E-ADDRESSES, E-BUCKET: see the checks.
+    """
+    found = list(_problems(placement))
+    if found:
+        raise UserErrors.of(found)
+
+
+def _problems(placement: PinnedPlacement) -> Iterator[UserError]:
+    known = instance_types()
+    yield from efa_rules(RULES)
+    unknown = False
+    for pool in placement.pools:
+        refused = list(pool_type(pool, known))
+        unknown = unknown or bool(refused)
+        yield from refused
+        yield from reservation(pool)
+        if not refused:
+            layout = nics(known[pool.instance_type], rdma=pool.rdma)
+            yield from interfaces(known[pool.instance_type], layout)
+            yield from public_address(pool.name, layout, public=False)
+    yield from one_zone(placement)
+    yield from lustre(placement)
+    yield from checkpoint_path(placement)
+    if not unknown:
+        yield from room(placement)
+
+
+def efa_rules(rules: Sequence[Rule]) -> Iterator[UserError]:
+    """A1: the nodes' group lets all protocols from itself and to itself; an open egress does not replace the second."""
+    for direction in ("ingress", "egress"):
+        if not any(rule.direction == direction and rule.peer == "self" for rule in rules):
+            yield UserError(
+                "E-EFA", f"the security group has no {direction} rule for all protocols that names the group itself",
+                "security group", "add the rule by the group's id: EFA traffic matches no address range",
+            )  # fmt: skip
+
+
+def public_address(pool: str, layout: Sequence[Nic], *, public: bool) -> Iterator[UserError]:
+    """A2: EC2 gives no public address to a launch with several interfaces."""
+    if public and len(layout) > 1:
+        yield UserError(
+            "E-EFA", f"pool {pool} asks for a public address with {len(layout)} network interfaces", WHERE,
+            "leave the address out: nodes go out through the NAT gateway and are reached by emporion ssh",
+        )  # fmt: skip
+
+
+def interfaces(kind: InstanceType, layout: Sequence[Nic]) -> Iterator[UserError]:
+    """A3: every interface is on a card and device that the type has, one EFA interface a card."""
+    for problem in problems(kind, layout):
+        yield UserError("E-EFA", f"{kind.name}: {problem}", "network interfaces", "mend the layout in aws/nics.py")
+
+
+def pool_type(pool: PinnedPool, known: Mapping[str, InstanceType]) -> Iterator[UserError]:
+    """A4: the type is known, has EFA where RDMA is asked, and the image runs on it."""
+    kind = known.get(pool.instance_type)
+    if kind is None:
+        near = did_you_mean(pool.instance_type, set(known))
+        hint = f"did you mean {near}?" if near else "pin another offer: emporion plan INTENT --pin STACK"
+        yield UserError(
+            "E-TYPE", f"pool {pool.name}: the network interfaces of {pool.instance_type} are not known to this version",
+            WHERE, hint,
+        )  # fmt: skip
+        return
+    if pool.rdma and not kind.efa_interfaces:
+        with_efa = sorted(name for name, other in known.items() if other.efa_interfaces and other.gpus == kind.gpus)
+        yield UserError(
+            "E-EFA", f"pool {pool.name} asks for RDMA, and {pool.instance_type} has no EFA", WHERE,
+            f"network.rdma: preferred, or a type with EFA such as {with_efa[0] if with_efa else 'p4d.24xlarge'}",
+        )  # fmt: skip
+    if pool.image.arch != kind.arch:
+        yield UserError(
+            "E-TYPE", f"image {pool.image.id} is for {pool.image.arch}, and {pool.instance_type} is {kind.arch}", WHERE,
+            "pin again, or give an image of that architecture: image.id",
+        )  # fmt: skip
+    if pool.count < 1:
+        yield UserError("E-TYPE", f"pool {pool.name} has {pool.count} nodes", WHERE, "pin again with a count above 0")
+
+
+def one_zone(placement: PinnedPlacement) -> Iterator[UserError]:
+    """A5: nodes that share a fabric are in one zone; a file system is in the zone of the first pool."""
+    zones = sorted({pool.zone or "?" for pool in placement.pools if pool.rdma})
+    if len(zones) > 1:
+        yield UserError(
+            "E-ZONE", f"the pools with RDMA are in {len(zones)} zones ({', '.join(zones)}), and EFA does not leave one",
+            WHERE, "pin a placement at one site: network: low-latency",
+        )  # fmt: skip
+    first = placement.pools[0].zone
+    if placement.storage.file_system and first and first.count("-") > 1:
+        yield UserError(
+            "E-ZONE", f"{first} is an AWS Local Zone, where FSx for Lustre is not offered", WHERE,
+            "resources.storage_type: object, or a zone of the region itself",
+        )  # fmt: skip
+
+
+def reservation(pool: PinnedPool) -> Iterator[UserError]:
+    """A6: a capacity block names its id, is of a type that is sold so, and is never spot."""
+    known = instance_types().get(pool.instance_type)
+    if pool.capacity_block and not pool.reservation:
+        yield UserError(
+            "E-RESERVATION", f"pool {pool.name} runs in a capacity block, and its id is not given", WHERE,
+            "access.reservation: cr-… (`aws ec2 describe-capacity-reservations` lists them)",
+        )  # fmt: skip
+    if pool.capacity_block and known and not known.capacity_block:
+        sold = sorted(name for name, kind in instance_types().items() if kind.capacity_block)
+        yield UserError(
+            "E-RESERVATION", f"{pool.instance_type} is not sold in capacity blocks", WHERE, f"one of {', '.join(sold)}"
+        )
+    if pool.reservation and not _RESERVATION_ID.fullmatch(pool.reservation):
+        yield UserError(
+            "E-RESERVATION", f"{pool.reservation!r} is not the id of a capacity reservation", WHERE,
+            "access.reservation: cr- and 17 hexadecimal digits",
+        )  # fmt: skip
+    if pool.reservation and pool.market is Market.SPOT:
+        yield UserError(
+            "E-RESERVATION", f"pool {pool.name} is spot and names a reservation, and only one of them can hold", WHERE,
+            "lifecycle.market: on_demand, or no access.reservation",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A capacity reservation of the user's, as EC2 describes it."""
+
+    id: str
+    zone_id: str
+    instance_type: str
+    platform: str
+    free: int
+    """Instances that are not used yet."""
+
+
+def reservation_fits(pool: PinnedPool, seen: Reservation) -> Iterator[UserError]:
+    """A7: zone, type, platform and room of the reservation are the pool's."""
+    wanted = {"zone": pool.zone or seen.zone_id, "type": pool.instance_type, "platform": "Linux/UNIX"}
+    has = {"zone": seen.zone_id, "type": seen.instance_type, "platform": seen.platform}
+    for key, value in wanted.items():
+        if has[key] != value:
+            yield UserError(
+                "E-RESERVATION", f"reservation {seen.id} has {key} {has[key]}, pool {pool.name} needs {value}", WHERE,
+                f"give a reservation of {value}, or pin a placement of {has[key]}",
+            )  # fmt: skip
+    if seen.free < pool.count:
+        yield UserError(
+            "E-RESERVATION", f"reservation {seen.id} has room for {seen.free} nodes, pool {pool.name} has {pool.count}",
+            WHERE, "enlarge the reservation, or ask for fewer nodes",
+        )  # fmt: skip
+
+
+def lustre(placement: PinnedPlacement) -> Iterator[UserError]:
+    """A8: size and throughput of the file system are ones that FSx makes (docs.aws.amazon.com/fsx, read 2026-08)."""
+    storage = placement.storage
+    if storage.file_system is None:
+        return
+    gib = storage.file_system_gib
+    if gib is None or not (gib == 1200 or (gib > 0 and gib % 2400 == 0)):  # noqa: PLR2004 - the rule itself
+        yield UserError(
+            "E-LUSTRE", f"a Lustre file system of {'?' if gib is None else gib} GiB cannot be made", WHERE,
+            "resources.storage: 1200gib, or a multiple of 2400gib",
+        )  # fmt: skip
+    speed = storage.file_system_mbps_per_tib
+    if speed is not None and speed not in _PERSISTENT_2_MBPS:
+        yield UserError(
+            "E-LUSTRE", f"a Lustre file system of {speed} MB/s per TiB cannot be made", WHERE,
+            f"one of {', '.join(map(str, _PERSISTENT_2_MBPS))}, or none for scratch storage",
+        )  # fmt: skip
+
+
+def lustre_efa(deployment_type: str, *, efa: bool, metadata_configuration: bool) -> Iterator[UserError]:
+    """A9: EFA to the file system needs PERSISTENT_2 with a metadata configuration; elsewhere it is dropped silently."""
+    if efa and (deployment_type != "PERSISTENT_2" or not metadata_configuration):
+        yield UserError(
+            "E-LUSTRE", f"a {deployment_type} file system takes no EFA", WHERE,
+            "PERSISTENT_2 with a metadata configuration, or EFA for the nodes alone",
+        )  # fmt: skip
+
+
+def launch_template_version(version: str) -> Iterator[UserError]:
+    """A12: a group names the number of a launch template's version, else it never notices a new one."""
+    if not version.isdigit():
+        yield UserError(
+            "E-TEMPLATE", f"launch template version {version!r} is not a number", "launch template",
+            "the template's latest_version",
+        )  # fmt: skip
+
+
+def quota(pool: PinnedPool, machines: int | None) -> Iterator[UserError]:
+    """A14: the account may run that many machines of the type; often it may run none of the P and G families."""
+    if machines is not None and pool.count > machines:
+        yield UserError(
+            "E-QUOTA",
+            f"{pool.count} x {pool.instance_type} ({pool.market.value}), and the account's limit is {machines}", WHERE,
+            "ask for more under Service Quotas > Amazon EC2, or plan another type or region", ExitCode.INFEASIBLE,
+        )  # fmt: skip
+
+
+def room(placement: PinnedPlacement) -> Iterator[UserError]:
+    """A15: the subnet of each zone has an address for every interface that takes one."""
+    zones = list(dict.fromkeys(pool.zone for pool in placement.pools))
+    needed = max(addresses_needed(placement, zone) for zone in zones)
+    fits = [
+        prefix
+        for prefix in PREFIXES
+        if needed <= 2 ** (32 - prefix) and len(zones) < 2 ** (prefix - VPC_CIDR.prefixlen)
+    ]
+    if not fits:
+        yield UserError(
+            "E-ADDRESSES", f"{needed} addresses in each of {len(zones)} zones do not fit in the cluster's {VPC_CIDR}",
+            WHERE, "fewer nodes, or fewer zones",
+        )  # fmt: skip
+
+
+def checkpoint_path(placement: PinnedPlacement) -> Iterator[UserError]:
+    """Accept only an S3 address as the user's own bucket."""
+    path = placement.storage.checkpoint_path
+    if path is None:
+        return
+    try:
+        Location.parse(path)
+    except ValueError as error:
+        yield UserError("E-BUCKET", str(error), WHERE, "checkpoint_path: s3://bucket/prefix")

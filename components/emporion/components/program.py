@@ -1,0 +1,52 @@
+"""The Pulumi program: the pinned placement of the stack's configuration becomes a cluster."""
+
+from __future__ import annotations
+
+import pulumi
+
+from emporion.components.cluster import GpuCluster, GpuClusterArgs, cloud_component
+from emporion.components.world import check_world
+from emporion.market.errors import UserError
+from emporion.market.pin import PinnedPlacement
+
+__all__ = ["run"]
+
+CLUSTER = "cluster"
+"""Logical name of the cluster. Not the intent's name: renaming an intent must not replace what it built."""
+
+
+def run() -> None:
+    """Build the cluster of this stack and export what it is.
+
+    Raises: pulumi.RunError: with a `UserError`'s text, when the user can mend it.
+    """
+    try:
+        _build(pulumi.Config("emporion"))
+    except UserError as error:
+        raise pulumi.RunError(str(error)) from error
+
+
+def _build(config: pulumi.Config) -> None:
+    stack = pulumi.get_stack()
+    pinned = config.get_object("placement")
+    if pinned is None:
+        raise UserError(
+            "E-PIN",
+            f"stack {stack} has no pinned placement",
+            f"Pulumi.{stack}.yaml  emporion:placement",
+            f"emporion plan INTENT --pin {stack}",
+        )
+    placement = PinnedPlacement.from_json(pinned, where=f"Pulumi.{stack}.yaml  emporion:placement")
+    world = check_world(config.get("world") or "local")
+    provider = cloud_component(placement.provider).provider(placement.provider, placement, world)
+    args: GpuClusterArgs = {
+        "placement": placement.to_json(),
+        "generation": config.get_int("generation") or 0,
+        "delete_data": bool(config.get_bool("delete_data")),
+    }
+    cluster = GpuCluster(CLUSTER, args, pulumi.ResourceOptions(providers=[provider]))
+    pulumi.export("world", world)
+    pulumi.export("name", placement.name)
+    # One by one: a single secret value would make a whole map secret.
+    for key in GpuCluster.__annotations__:
+        pulumi.export(key, getattr(cluster, key))
