@@ -1,0 +1,1 @@
+"""Placement: the exact Pareto front of what can serve an intent, and why the rest cannot."""

@@ -1,0 +1,366 @@
+"""One intent against one catalogue: which offers pass, what the search finds among them, and why the others do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property, lru_cache
+
+from emporion.market.cost import CostModel
+from emporion.market.cost_lines import HOURS_PER_MONTH
+from emporion.market.graph import ResourceGraph, Site, link
+from emporion.market.intent.model import Gpus, Intent
+from emporion.market.offer import Fabric, Offer
+from emporion.market.offers import Catalogue, OfferFilter
+from emporion.market.performance import workload
+from emporion.market.placement.constraints import Constraint, Scope, offer_constraints, size_of
+from emporion.market.placement.demand import Demand, demand
+from emporion.market.placement.figures import figure
+from emporion.market.placement.front import Front, Key, Vector
+from emporion.market.placement.model import Placement, Pool, SiteLink
+from emporion.market.placement.search import NANO, Candidate, Found, Search, Tariff, joint_of, rounded
+from emporion.market.stability import recovering
+
+__all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter", "nano"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a choice depends on besides the intent and the catalogue."""
+
+    now: datetime
+    max_pools: int
+    not_deployable: Callable[[Offer], str | None]
+    costs: Callable[[Intent], CostModel]
+    """Return the cost model of an intent."""
+
+
+def nano(usd: Decimal) -> int:
+    """Return USD in whole 1e-9 USD, rounded up."""
+    return -int(-usd * NANO // 1)
+
+
+def gpu_filter(gpus: Gpus | None, known: frozenset[str]) -> OfferFilter:
+    """Return what can be told of an offer before it is made: whether it has GPUs, and of which model."""
+    if gpus is None:
+        return OfferFilter(machines="cpu")
+    if gpus.types:
+        return OfferFilter(gpus=frozenset(gpus.types) & known, machines="gpu")
+    return OfferFilter(machines="gpu")
+
+
+@lru_cache(maxsize=8)
+def _graph(catalogue: Catalogue, wanted: OfferFilter) -> ResourceGraph:
+    return ResourceGraph(catalogue.find_offers(wanted))
+
+
+@dataclass
+class Choice:
+    """The outcome for one intent; what is dear to work out is worked out when asked for."""
+
+    intent: Intent
+    catalogue: Catalogue
+    terms: Terms
+    demand: Demand
+    graph: ResourceGraph
+    constraints: Sequence[Constraint]
+    costs: CostModel
+    failed: dict[int, str] = field(default_factory=dict)
+    """Index of an offer in the graph -> its first failing constraint's reason."""
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The offers that pass every constraint on single offers; fills `failed` with the others."""
+        graph = self.graph
+        place_tests = [each.test for each in self.constraints if each.scope is Scope.PLACE]
+        spec_tests = [each.test for each in self.constraints if each.scope is Scope.MACHINE]
+        offer_tests = [each.test for each in self.constraints if each.scope is Scope.OFFER]
+        at_site: list[str | None] = [None] * len(graph.site_list)
+        seen_site = [False] * len(graph.site_list)
+        of_spec = [_first(spec_tests, offer) for offer in graph.spec_offers]
+        found = []
+        for index, offer in enumerate(graph.offers):
+            site = graph.sites[index]
+            if not seen_site[site]:
+                seen_site[site], at_site[site] = True, _first(place_tests, offer)
+            reason = at_site[site] or of_spec[graph.specs[index]] or _first(offer_tests, offer)
+            if reason is not None:
+                self.failed[index] = reason
+                continue
+            found.append(
+                Candidate(
+                    nano(offer.usd_per_hour),
+                    offer.id,
+                    index,
+                    graph.kind_list[graph.kinds[index]],
+                    graph.site_list[site],
+                    size_of(offer, self.intent.resources.gpus),
+                )
+            )
+        return found
+
+    def search(self, candidates: Iterable[Candidate], *, one_site: bool = False, by_cost: bool = False) -> Search:
+        """Return a search among some of the candidates."""
+        wish = self.demand
+        if one_site and not wish.one_site:
+            wish = wish.at_one_site()
+        intent = self.intent
+        return Search(list(candidates), wish, self.tariff, workload(intent.model), recovering(intent), by_cost)
+
+    @cached_property
+    def tariff(self) -> Tariff:
+        """What a placement costs besides its machines, and the budget."""
+
+        def overhead(provider: str, region: str, nodes: int) -> tuple[int, int | None]:
+            found = self.costs.overhead(provider, region, nodes)
+            return nano(found.total), None if found.upper is None else nano(found.upper)
+
+        return Tariff(overhead, lru_cache(lambda gpus: ceiling_nano(self.intent, gpus)))
+
+    def deploy_problem(self, candidate: Candidate) -> str | None:
+        """Return why an offer cannot be stood up, or None."""
+        return self.terms.not_deployable(self.graph.offers[candidate.number])
+
+    @cached_property
+    def deployable(self) -> Front[Found]:
+        """The exact front over placements that can be stood up: all nodes at one site, every offer deployable."""
+        usable = [candidate for candidate in self.candidates if self.deploy_problem(candidate) is None]
+        return self.search(usable, one_site=True).front()
+
+    @cached_property
+    def overall(self) -> Front[Found]:
+        """The exact front over all placements; of equal vectors the deployable one stays."""
+        return self.search(self.candidates).front(self.deployable)
+
+    def cheapest(self) -> tuple[Vector, Found] | None:
+        """Return the cheapest placement of all, deployable or not, or None without any."""
+        points = self.search(self.candidates, by_cost=True).front().points
+        return (points[0][0], points[0][2]) if points else None
+
+    def least_judged(self) -> tuple[Decimal, int] | None:
+        """Return the least ceiling under which something can be placed, in USD per hour, with its GPUs.
+
+        As a budget is judged: on the upper cost where it is bounded. No budget is applied here.
+        """
+        search = self.search(self.candidates, by_cost=True)
+        overhead = self.tariff.overhead
+
+        def most(provider: str, region: str, nodes: int) -> tuple[int, int | None]:
+            known, upper = overhead(provider, region, nodes)
+            return (known if upper is None else upper), upper
+
+        points = replace(search, tariff=Tariff(most, lambda _gpus: None)).front().points
+        if not points:
+            return None
+        found = points[0][2]
+        loss_s = round(search.stability([c.kind for c, _ in found.parts], [n for _, n in found.parts]).loss_s_per_day)
+        _, judged = search.costs(found.parts, loss_s)
+        return Decimal(judged) / NANO, sum(candidate.size * count for candidate, count in found.parts)
+
+    def placements(self) -> tuple[list[Placement], list[Placement]]:
+        """Return the solutions and the placements that cannot be stood up and that no solution dominates."""
+        mine = {id(item) for _, _, item in self.deployable.points}
+        if not mine:
+            return [self.placement(*point) for point in self.overall.points], []
+        solutions = [self.placement(*point) for point in self.deployable.points]
+        others = [self.placement(*point) for point in self.overall.points if id(point[2]) not in mine]
+        return solutions, others
+
+    def placement(self, vector: Vector, _key: Key, found: Found) -> Placement:
+        """Return what the search found as a placement."""
+        search = self.search(())
+        kinds = [candidate.kind for candidate, _ in found.parts]
+        counts = [count for _, count in found.parts]
+        sites = [candidate.site for candidate, _ in found.parts]
+        offers = [self.graph.offers[candidate.number] for candidate, _ in found.parts]
+        pools = tuple(Pool(offer, count) for offer, count in zip(offers, counts, strict=True))
+        total = sum(pool.gpus for pool in pools)
+        used = self.demand.used(total) if self.demand.gpus else total
+        performance = search.performance(kinds, counts, joint_of(sites))
+        return Placement(
+            pools=pools,
+            vector=vector,
+            cost=self.costs.cost(pools, loss_s_per_day=vector.loss_s),
+            performance=performance.scaled(used / total if total else 1.0),
+            stability=search.stability(kinds, counts),
+            gpus=used,
+            surplus=total - self.demand.low if self.demand.gpus else 0,
+            links=_links(offers, counts, sites),
+            deploy_problem=self._placement_problem(found),
+        )
+
+    def _placement_problem(self, found: Found) -> str | None:
+        problems = [problem for candidate, _ in found.parts if (problem := self.deploy_problem(candidate))]
+        if problems:
+            return "; ".join(dict.fromkeys(problems))
+        if len({candidate.site for candidate, _ in found.parts}) > 1:
+            return "its nodes stand at several sites, this version stands a cluster up at one"
+        return None
+
+    def alone(self, candidate: Candidate) -> Placement | None:
+        """Return the placement of one offer by itself, budget apart; None when no number of its machines serves."""
+        search = self._whole
+        for sizes, divided in search.divided(1):
+            for counts in divided:
+                if sizes == (candidate.size,) and search.serves((candidate.kind,), counts):
+                    found = Found(((candidate, counts[0]),))
+                    loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
+                    total, _ = search.costs(found.parts, loss_s)
+                    throughput = search.throughput((candidate.kind,), counts, None)
+                    return self.placement(Vector(rounded(total), throughput, loss_s), (), found)
+        return None
+
+    # Why not
+
+    def rejections(self, used: set[str]) -> Counter[str]:
+        """Return how many offers fail for which first reason; `used` ids are in a placement and not counted."""
+        counts = Counter(self.failed.values())
+        counts.update(
+            reason
+            for candidate in self.candidates
+            if candidate.id not in used
+            for reason in [self.unused_reason(candidate)]
+        )
+        return counts
+
+    def unused_reason(self, candidate: Candidate) -> str:
+        """Return why an offer that passes every constraint on single offers is in no placement of the plan."""
+        problem = self._shape_problems.get(candidate.kind)
+        if problem is None:
+            problem = self._shape_problems[candidate.kind] = self._shape_problem(candidate) or ""
+        if problem:
+            return problem
+        if not self._within_budget(candidate):
+            return "every placement with it is over the budget"
+        return "another placement is at least as cheap, fast and stable"
+
+    @cached_property
+    def _shape_problems(self) -> dict[object, str]:
+        return {}
+
+    @cached_property
+    def _whole(self) -> Search:
+        return self.search(self.candidates)
+
+    def _shape_problem(self, candidate: Candidate) -> str | None:
+        """Return why no composition with this kind of machine serves the demand, budget apart."""
+        problem: str | None = None
+        size = candidate.size
+        for pools in range(1, self.demand.max_pools + 1):
+            for sizes, divided in self._whole.divided(pools):
+                if size in sizes:
+                    for kinds in self._whole.mixes(sizes):
+                        if candidate.kind in kinds:
+                            for counts in divided:
+                                if self._whole.serves(kinds, counts):
+                                    return None
+                                problem = (
+                                    self.demand.join_problem(kinds, sum(counts)) or "less memory in all than asked"
+                                )
+        if problem is not None:
+            return problem
+        if not self.demand.gpus:
+            return "no number of nodes fits"
+        return f"no whole number of machines with {size} GPUs makes {_range(self.demand)}"
+
+    def _within_budget(self, candidate: Candidate) -> bool:
+        """Return whether a lower bound of the placements with an offer is within the budget."""
+        search, least = self._whole, self._least_by_size
+        for pools in range(1, self.demand.max_pools + 1):
+            for sizes, divided in search.divided(pools):
+                if candidate.size not in sizes:
+                    continue
+                own = sizes.index(candidate.size)
+                for counts in divided:
+                    parts = list(enumerate(zip(sizes, counts, strict=True)))
+                    compute = sum((candidate.price if i == own else least[size]) * count for i, (size, count) in parts)
+                    if pools == 1:
+                        composition = ((candidate.kind,), counts)
+                        loss_s = round(search.stability(*composition).loss_s_per_day)
+                        compute = search.costs([(candidate, counts[0])], loss_s)[1]
+                    if search.affordable(compute, sum(size * count for _, (size, count) in parts)):
+                        return True
+        return False
+
+    @cached_property
+    def _least_by_size(self) -> dict[int, int]:
+        least: dict[int, int] = {}
+        for candidate in self.candidates:
+            least[candidate.size] = min(candidate.price, least.get(candidate.size, candidate.price))
+        return least
+
+
+def ceiling_nano(intent: Intent, gpus: int) -> int | None:
+    """Return the most that the judged cost per hour may be with this many GPUs, in 1e-9 USD; None: no limit.
+
+    As `emporion.market.cost.within_budget` judges; a ceiling on the run is no limit while its hours are unknown.
+    """
+    budget, hours = intent.budget, intent.model.hours
+    per_gpu = budget.max_hourly_usd_per_gpu
+    limits = [
+        budget.max_hourly_usd,
+        None if per_gpu is None or not gpus else per_gpu * gpus,
+        None if budget.max_daily_usd is None else budget.max_daily_usd / 24,
+        None if budget.max_monthly_usd is None else budget.max_monthly_usd / HOURS_PER_MONTH,
+        None if budget.max_total_usd is None or not hours else budget.max_total_usd / hours,
+    ]
+    known = [int(limit * NANO // 1) for limit in limits if limit is not None]
+    return min(known, default=None)
+
+
+def choose(intent: Intent, catalogue: Catalogue, terms: Terms) -> Choice:
+    """Return the choice for an intent; nothing is worked out yet."""
+    return Choice(
+        intent,
+        catalogue,
+        terms,
+        demand(intent, terms.max_pools),
+        _graph(catalogue, gpu_filter(intent.resources.gpus, catalogue.gpus)),
+        offer_constraints(intent, terms.now),
+        terms.costs(intent),
+    )
+
+
+def _first(tests: Sequence[Callable[[Offer], str | None]], offer: Offer) -> str | None:
+    for test in tests:
+        reason = test(offer)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _range(wish: Demand) -> str:
+    return str(wish.low) if wish.low == wish.high else f"{wish.low} to {wish.high}"
+
+
+def _links(offers: Sequence[Offer], counts: Sequence[int], sites: Sequence[Site]) -> tuple[SiteLink, ...]:
+    """Return the fabric of each site with several nodes, then what joins the sites."""
+    found = []
+    distinct = sorted(set(sites), key=str)
+    for site in distinct:
+        there = [(o, n) for o, n, at in zip(offers, counts, sites, strict=True) if at == site]
+        if sum(count for _, count in there) > 1:
+            found.append(_fabric([offer for offer, _ in there], site))
+    for i, one in enumerate(distinct):
+        for other in distinct[i + 1 :]:
+            between = link(one, other)
+            found.append(SiteLink((one, other), None, between.latency_ms, between.bandwidth_gbps, modelled=True))
+    return tuple(found)
+
+
+def _fabric(offers: Sequence[Offer], site: Site) -> SiteLink:
+    fabrics = {offer.fabric for offer in offers}
+    fabric = fabrics.pop() if len(fabrics) == 1 else Fabric.ETHERNET
+    speeds = [offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps for offer in offers]
+    known = [float(speed) for speed in speeds if speed is not None]
+    rdma = fabric is not None and fabric.rdma
+    return SiteLink(
+        (site,),
+        fabric.value if fabric else None,
+        figure("rdma_latency_ms") if rdma else figure("ethernet_latency_ms"),
+        min(known) if len(known) == len(speeds) else None,
+        modelled=True,
+    )

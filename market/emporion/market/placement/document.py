@@ -1,0 +1,113 @@
+"""A plan as the JSON of schema `emporion.plan/1` (DESIGN.md section 6)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from emporion.market.cost_lines import plain_usd
+from emporion.market.intent import intent_json
+from emporion.market.placement.model import Placement, Pool, SiteLink
+from emporion.market.placement.planning import Plan
+from emporion.market.placement.relax import usd
+
+__all__ = ["SCHEMA", "plan_json"]
+
+SCHEMA = "emporion.plan/1"
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return a plan's JSON; money as decimal strings in USD, unknown as null. Equal plans give equal JSON."""
+    warnings = list(plan.warnings)
+    if plan.error is not None:
+        warnings.insert(0, plan.error.what)
+    return {
+        "schema": SCHEMA,
+        "intent": intent_json(plan.intent),
+        "catalogue": {"version": plan.catalogue.version, "as_of": plan.catalogue.as_of},
+        "feasible": plan.feasible,
+        "solutions": [_placement(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
+        "not_deployable": [_placement(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
+        "rejected": [{"reason": each.reason, "offers": each.offers, "example": each.example} for each in plan.rejected],
+        "relaxations": [
+            {
+                "change": each.change,
+                "from": each.before,
+                "to": each.after,
+                "total": plain_usd(each.total_usd_per_hour),
+            }
+            for each in plan.relaxations
+        ],
+        "warnings": warnings,
+    }
+
+
+def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
+    performance, stability = placement.performance, placement.stability
+    return {
+        "rank": rank,
+        "recommended": placement is plan.recommended,
+        "deployable": placement.deployable,
+        "deploy_note": placement.deploy_problem,
+        "gpus": placement.gpus,
+        "surplus": placement.surplus,
+        "nodes": [_pool(pool) for pool in placement.pools],
+        "objectives": {
+            "usd_per_hour": plain_usd(usd(placement.vector.cost)),
+            "throughput": placement.vector.throughput,
+            "loss_s_per_day": placement.vector.loss_s,
+        },
+        "cost": placement.cost.to_json(),
+        "performance": {
+            "images_per_second": _significant(performance.images_per_second),
+            "tokens_per_second": _significant(performance.tokens_per_second),
+            "scaling_efficiency": round(performance.scaling_efficiency, 4),
+            "derived": performance.derived,
+        },
+        "stability": {
+            "interruptions_per_day": _significant(stability.interruptions_per_day),
+            "mean_recovery_s": round(stability.mean_recovery_s),
+            "checkpoint_interval_s": round(stability.checkpoint_interval_s),
+            "assumed": stability.assumed,
+        },
+        "links": [_link(link) for link in placement.links],
+    }
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    offer = pool.offer
+    node = {
+        "provider": offer.provider,
+        "region": offer.region,
+        "zone": offer.zone,
+        "instance_type": offer.instance_type,
+        "gpu": offer.gpu,
+        "gpus_per_node": offer.gpu_count,
+        "vram_gb_per_gpu": _number(offer.gpu_vram_gb),
+        "count": pool.count,
+        "market": offer.market.value,
+        "usd_per_hour": plain_usd(offer.usd_per_hour),
+        "offer": offer.id,
+    }
+    return node if pool.stage is None else {"stage": pool.stage, **node}
+
+
+def _link(link: SiteLink) -> dict[str, Any]:
+    return {
+        "sites": [{"provider": end.provider, "region": end.region, "zone": end.zone} for end in link.ends],
+        "fabric": link.fabric,
+        "latency_ms": link.latency_ms,
+        "bandwidth_gbps": link.bandwidth_gbps,
+        "modelled": link.modelled,
+    }
+
+
+def _number(value: Decimal | None) -> float | int | None:
+    if value is None:
+        return None
+    return int(value) if value == int(value) else float(value)
+
+
+def _significant(value: float) -> float:
+    """Return a modelled figure to six significant digits: more would be made up."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,97 @@
+"""What to tell when nothing serves an intent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from emporion.market.cost_lines import plain_usd
+from emporion.market.errors import ExitCode, UserError
+from emporion.market.intent.model import Budget, Intent, Topology
+from emporion.market.placement.choose import Choice, choose
+from emporion.market.placement.model import Relaxation
+from emporion.market.placement.relax import usd
+
+__all__ = ["infeasible_error"]
+
+_CODES = {
+    "cost_control": "E-BUDGET",
+    "resources.gpus.topology": "E-TOPOLOGY",
+    "resources.gpus.min_vram": "E-VRAM",
+    "resources.gpus.min_total_vram": "E-VRAM",
+    "resources.network": "E-NETWORK",
+}
+"""Code by the key that gives way most cheaply, longest prefix first; any other is E-INFEASIBLE."""
+
+
+def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserError:
+    """Return the error of an infeasible intent: what is missing, where it is asked, and the smallest changes."""
+    intent = choice.intent
+    keys = relaxations[0].change.split(" + ") if relaxations else ["resources"]
+    key = next((each for each in keys if each.startswith("cost_control")), keys[0])
+    hints = [
+        *_per_gpu(choice),
+        *(f"{each.change}: {each.after} (${plain_usd(each.total_usd_per_hour)}/hr)" for each in relaxations[:4]),
+    ]
+    return UserError(
+        _code(key),
+        "; ".join([f"nothing serves {_wish(intent)}", *_seen(choice, key)]),
+        intent.where(key),
+        " or ".join(hints) or "ask for another GPU model or number: emporion offers list shows what there is",
+        ExitCode.INFEASIBLE,
+    )
+
+
+def _code(key: str) -> str:
+    found = [prefix for prefix in _CODES if key == prefix or key.startswith(f"{prefix}.")]
+    return _CODES[max(found, key=len)] if found else "E-INFEASIBLE"
+
+
+def _wish(intent: Intent) -> str:
+    """Return the wish in words: `16 x a100 joined by NVLink in us-east-1`."""
+    gpus, places = intent.resources.gpus, intent.constraints
+    parts = [f"{intent.resources.nodes_min or 1} nodes"]
+    if gpus is not None:
+        count = str(gpus.count_min) if gpus.count_min == gpus.count_max else f"{gpus.count_min}..{gpus.count_max}"
+        parts = [f"{count} x {' or '.join(gpus.asked) or 'any GPU'}"]
+        if gpus.topology is Topology.NVLINK:
+            parts.append("joined by NVLink")
+    if intent.resources.network.low_latency:
+        parts.append("with a low-latency network")
+    if places.regions:
+        parts.append(f"in {' or '.join(places.regions)}")
+    if places.providers:
+        parts.append(f"of {' or '.join(places.providers)}")
+    return " ".join(parts)
+
+
+def _seen(choice: Choice, key: str) -> list[str]:
+    """Return the nearest figure that there is: the cheapest cost left, or the largest memory seen."""
+    if _code(key) == "E-BUDGET":
+        cheapest = _without_budget(choice)
+        return [] if cheapest is None else [f"the cheapest left is {plain_usd(cheapest)} USD an hour"]
+    gpus = choice.intent.resources.gpus
+    if gpus is None or gpus.min_vram is None:
+        return []
+    model = " or ".join(gpus.asked) or "GPU"
+    sizes = [offer.gpu_vram_gb for offer in choice.graph.offers if offer.gpu_vram_gb is not None]
+    return [f"the largest {model} seen has {max(sizes).normalize():f} GB"] if sizes else []
+
+
+def _without_budget(choice: Choice) -> Decimal | None:
+    cheapest = choose(replace(choice.intent, budget=Budget()), choice.catalogue, choice.terms).cheapest()
+    return None if cheapest is None else usd(cheapest[0].cost)
+
+
+def _per_gpu(choice: Choice) -> list[str]:
+    """Return the hint that a ceiling on the whole cluster would hold per GPU, where it would."""
+    budget = choice.intent.budget
+    ceiling = budget.max_hourly_usd
+    if ceiling is None or choice.intent.resources.gpus is None:
+        return []
+    changed = replace(budget, max_hourly_usd=None, max_hourly_usd_per_gpu=ceiling)
+    if choose(replace(choice.intent, budget=changed), choice.catalogue, choice.terms).cheapest() is None:
+        return []
+    amount = plain_usd(ceiling)
+    return [f"${amount}/gpu/hr, which holds: ${amount}/hr is the ceiling of the whole cluster"]

@@ -1,0 +1,291 @@
+"""The keys of an intent that can give way, and how far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import ROUND_UP, Decimal
+from functools import partial
+
+from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Memory, Network, Rdma, Topology
+from emporion.market.offer import Offer
+from emporion.market.placement.choose import Choice
+
+__all__ = ["Knob", "knobs"]
+
+_CENT = Decimal("0.01")
+_HOURS_PER_DAY = 24
+_HOURS_PER_MONTH = 730
+
+Step = tuple[Intent, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One key that can give way."""
+
+    key: str
+    before: str
+    after: str
+    """The text when the key is given up altogether."""
+    open: Callable[[Intent], Intent]
+    """Return the intent without this constraint."""
+    steps: Callable[[Intent, Choice], Iterator[Step]]
+    """Given the intent without it and its choice: changed intents with their text, least change first."""
+
+
+def knobs(intent: Intent) -> list[Knob]:
+    """Return the keys that an intent sets and that can give way."""
+    return [
+        *_budgets(intent),
+        *_places(intent),
+        *_sale(intent),
+        *_gpu_wishes(intent),
+        *_networks(intent),
+        *_hosts(intent),
+    ]
+
+
+def _none(_intent: Intent, _choice: Choice) -> Iterator[Step]:
+    """Offer no step between the constraint and giving it up."""
+    return iter(())
+
+
+# Budgets
+
+
+def _budgets(intent: Intent) -> Iterator[Knob]:
+    budget = intent.budget
+    for key, field, value, unit in (
+        ("max_hourly", "max_hourly_usd", budget.max_hourly_usd, "/hr"),
+        ("max_hourly", "max_hourly_usd_per_gpu", budget.max_hourly_usd_per_gpu, "/gpu/hr"),
+        ("max_daily", "max_daily_usd", budget.max_daily_usd, "/day"),
+        ("max_monthly", "max_monthly_usd", budget.max_monthly_usd, "/month"),
+        ("max_total", "max_total_usd", budget.max_total_usd, ""),
+    ):
+        if value is not None:
+            yield Knob(
+                f"cost_control.{key}",
+                f"${value}{unit}",
+                "no limit",
+                partial(_budget, field=field, amount=None),
+                partial(_raised, field=field, unit=unit),
+            )
+
+
+def _raised(wish: Intent, choice: Choice, field: str, unit: str) -> Iterator[Step]:
+    """Offer the least ceiling, in whole cents, under which something can be placed."""
+    least = choice.least_judged()
+    if least is None:
+        return
+    hourly, gpus = least
+    per = {
+        "max_hourly_usd": hourly,
+        "max_hourly_usd_per_gpu": hourly / max(gpus, 1),
+        "max_daily_usd": hourly * _HOURS_PER_DAY,
+        "max_monthly_usd": hourly * _HOURS_PER_MONTH,
+        "max_total_usd": hourly * (wish.model.hours or 1),
+    }[field]
+    amount = per.quantize(_CENT, ROUND_UP)
+    yield _budget(wish, field, amount), f"${amount}{unit}"
+
+
+def _budget(intent: Intent, field: str, amount: Decimal | None) -> Intent:
+    budget: Budget = replace(intent.budget, **{field: amount})  # type: ignore[arg-type]
+    return replace(intent, budget=budget)
+
+
+# Places
+
+
+def _places(intent: Intent) -> Iterator[Knob]:
+    wish = intent.constraints
+    if wish.providers:
+        yield Knob(
+            "constraints.providers",
+            ", ".join(wish.providers),
+            "any",
+            lambda opened: _constrained(opened, providers=()),
+            lambda opened, choice: _one_more(opened, choice, wish, "providers", lambda offer: offer.provider),
+        )
+    if wish.regions:
+        yield Knob(
+            "constraints.regions",
+            ", ".join(wish.regions),
+            "any",
+            lambda opened: _constrained(opened, regions=()),
+            lambda opened, choice: _one_more(opened, choice, wish, "regions", lambda offer: offer.region),
+        )
+    if wish.max_price_age_s is not None:
+        yield Knob(
+            "constraints.max_price_age",
+            f"{wish.max_price_age_s} s",
+            "any",
+            lambda opened: _constrained(opened, max_price_age_s=None),
+            _none,
+        )
+
+
+def _constrained(intent: Intent, **changes: object) -> Intent:
+    constraints: Constraints = replace(intent.constraints, **changes)  # type: ignore[arg-type]
+    return replace(intent, constraints=constraints)
+
+
+def _one_more(
+    opened: Intent, choice: Choice, wish: Constraints, field: str, name: Callable[[Offer], str]
+) -> Iterator[Step]:
+    """Offer the list with what the cheapest placement without it needs."""
+    cheapest = choice.cheapest()
+    if cheapest is None:
+        return
+    needed = {name(choice.graph.offers[candidate.number]) for candidate, _ in cheapest[1].parts}
+    before: tuple[str, ...] = getattr(wish, field)
+    longer = (*before, *sorted(needed - set(before)))
+    yield _constrained(opened, **{field: longer}), ", ".join(longer)
+
+
+# How it is sold
+
+
+def _sale(intent: Intent) -> Iterator[Knob]:
+    lifecycle = intent.lifecycle
+    if lifecycle.market is not MarketRule.ANY:
+        yield Knob(
+            "lifecycle.market",
+            lifecycle.market.value,
+            "any",
+            lambda opened: replace(opened, lifecycle=replace(opened.lifecycle, market=MarketRule.ANY)),
+            _none,
+        )
+    ceiling = lifecycle.spot_max_price_usd_per_hour
+    if ceiling is not None:
+        yield Knob(
+            "lifecycle.spot_max_price",
+            f"${ceiling}/hr",
+            "no limit",
+            lambda opened: replace(opened, lifecycle=replace(opened.lifecycle, spot_max_price_usd_per_hour=None)),
+            _none,
+        )
+
+
+# The GPUs' surroundings
+
+
+def _gpu_wishes(intent: Intent) -> Iterator[Knob]:
+    gpus = intent.resources.gpus
+    if gpus is None:
+        return
+    if gpus.topology is Topology.NVLINK:
+        yield Knob(
+            "resources.gpus.topology", "nvlink", "any", lambda opened: _gpus(opened, topology=Topology.ANY), _none
+        )
+    if gpus.min_vram is not None:
+        floor = gpus.min_vram
+        yield Knob(
+            "resources.gpus.min_vram",
+            _memory(floor),
+            "any",
+            lambda opened: _gpus(opened, min_vram=None),
+            lambda opened, choice: _lower(choice, floor, lambda memory: _gpus(opened, min_vram=memory)),
+        )
+    if gpus.min_total_vram is not None:
+        yield Knob(
+            "resources.gpus.min_total_vram",
+            _memory(gpus.min_total_vram),
+            "any",
+            lambda opened: _gpus(opened, min_total_vram=None),
+            _none,
+        )
+
+
+def _gpus(intent: Intent, **changes: object) -> Intent:
+    gpus = intent.resources.gpus
+    if gpus is None:
+        return intent
+    changed: Gpus = replace(gpus, **changes)  # type: ignore[arg-type]
+    return replace(intent, resources=replace(intent.resources, gpus=changed))
+
+
+def _lower(choice: Choice, floor: Memory, change: Callable[[Memory], Intent]) -> Iterator[Step]:
+    """Offer the sizes of memory per GPU that are there and less than asked, the largest first."""
+    sizes = {
+        int(offer.gpu_vram_gb * 10**9)
+        for offer in (choice.graph.offers[candidate.number] for candidate in choice.candidates)
+        if offer.gpu_vram_gb is not None
+    }
+    for size in sorted(sizes, reverse=True):
+        if size <= floor.bytes:
+            memory = Memory(size, binary=False)
+            yield change(memory), _memory(memory)
+
+
+def _memory(memory: Memory) -> str:
+    value = memory.gib if memory.binary else memory.gb
+    return f"{value.normalize():f}{'gib' if memory.binary else 'gb'}"
+
+
+# Between the nodes
+
+
+def _networks(intent: Intent) -> Iterator[Knob]:
+    network = intent.resources.network
+    if network.low_latency:
+        yield Knob("resources.network", "low-latency", "any", lambda opened: _network(opened, low_latency=False), _none)
+    if network.rdma is Rdma.REQUIRED:
+        yield Knob(
+            "resources.network.rdma",
+            "required",
+            "preferred",
+            lambda opened: _network(opened, rdma=Rdma.PREFERRED),
+            _none,
+        )
+    if network.latency_ms is not None:
+        yield Knob(
+            "resources.network.latency",
+            f"{network.latency_ms}ms",
+            "any",
+            lambda opened: _network(opened, latency_ms=None),
+            _none,
+        )
+    if network.bandwidth_gbps is not None:
+        yield Knob(
+            "resources.network.bandwidth",
+            f"{network.bandwidth_gbps}gbps",
+            "any",
+            lambda opened: _network(opened, bandwidth_gbps=None),
+            _none,
+        )
+
+
+def _network(intent: Intent, **changes: object) -> Intent:
+    network: Network = replace(intent.resources.network, **changes)  # type: ignore[arg-type]
+    return replace(intent, resources=replace(intent.resources, network=network))
+
+
+# The machines
+
+
+def _hosts(intent: Intent) -> Iterator[Knob]:
+    resources = intent.resources
+    if resources.cpus_min is not None:
+        yield Knob("resources.cpus", str(resources.cpus_min), "any", lambda opened: _host(opened, cpus_min=None), _none)
+    if resources.memory_min is not None:
+        yield Knob(
+            "resources.memory",
+            _memory(resources.memory_min),
+            "any",
+            lambda opened: _host(opened, memory_min=None),
+            _none,
+        )
+    if resources.gpus is not None and (resources.nodes_min is not None or resources.nodes_max is not None):
+        yield Knob(
+            "resources.nodes",
+            f"{resources.nodes_min or 1}..{resources.nodes_max or 'any'}",
+            "any",
+            lambda opened: _host(opened, nodes_min=None, nodes_max=None),
+            _none,
+        )
+
+
+def _host(intent: Intent, **changes: object) -> Intent:
+    return replace(intent, resources=replace(intent.resources, **changes))  # type: ignore[arg-type]

@@ -1,0 +1,163 @@
+"""Making a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, cached_property
+
+from emporion.market.clouds import Cloud
+from emporion.market.cost import CostModel, within_budget
+from emporion.market.errors import UserError
+from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
+from emporion.market.offer import Offer
+from emporion.market.offers import Catalogue
+from emporion.market.placement.ages import age_warnings
+from emporion.market.placement.choose import Choice, Terms, choose
+from emporion.market.placement.infeasible import infeasible_error
+from emporion.market.placement.model import Placement, Rejection, Relaxation
+from emporion.market.placement.prefer import Preference, preference, recommend
+from emporion.market.placement.rejections import rejections
+from emporion.market.placement.relax import relaxations
+from emporion.market.sites import is_local_zone
+
+__all__ = ["Plan", "make_plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an intent comes to on one catalogue."""
+
+    intent: Intent
+    catalogue: Catalogue
+    now: datetime
+    prefer: Preference
+    choice: Choice
+    solutions: tuple[Placement, ...]
+    """The exact front over deployable placements, cheapest first; over all when none is deployable."""
+    not_deployable: tuple[Placement, ...]
+    """Placements that cannot be stood up and that no solution dominates, cheapest first."""
+    recommended: Placement | None
+    """One of the solutions; None when none is deployable."""
+    relaxations: tuple[Relaxation, ...]
+    """Of an infeasible intent, cheapest first."""
+    warnings: tuple[str, ...]
+    error: UserError | None
+    """Of an infeasible intent: what to tell, with exit code 3."""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether any placement serves the intent."""
+        return bool(self.solutions)
+
+    @cached_property
+    def rejected(self) -> tuple[Rejection, ...]:
+        """Every offer that no placement of the plan uses, counted by its first failing constraint, most first."""
+        return rejections(self.choice, {each for p in (*self.solutions, *self.not_deployable) for each in p.offer_ids})
+
+
+def make_plan(
+    intent: Intent,
+    catalogue: Catalogue,
+    *,
+    clouds: Mapping[str, Cloud],
+    now: datetime,
+    max_pools: int = 2,
+    prefer: str = "balanced",
+) -> Plan:
+    """Return the plan of an intent.
+
+    `clouds` are those with a component (`installed_clouds()`), `now` is aware of its time zone, `max_pools` is how many
+    different offers a placement may have (1 to 4). An intent that nothing serves gives a plan that is not feasible,
+    with its error; it is not raised.
+
+    Raises: UserError E-PROVIDER, E-REGION: when the intent names a provider or a region that is not there; E-PREFER:
+    when there is no such preference.
+    """
+    picked = preference(prefer)
+    _check_names(intent, catalogue)
+    terms = Terms(now, max_pools, _deploy_test(intent, clouds), _cost_models(catalogue))
+    choice = choose(intent, catalogue, terms)
+    solutions, others = choice.placements()
+    deployable = [each for each in solutions if each.deployable]
+    changes = () if solutions else tuple(relaxations(intent, catalogue, terms))
+    return Plan(
+        intent,
+        catalogue,
+        now,
+        picked,
+        choice,
+        tuple(solutions),
+        tuple(others),
+        recommend(deployable, picked) if deployable else None,
+        changes,
+        tuple(dict.fromkeys(_warnings(intent, catalogue, [*solutions, *others], now))),
+        None if solutions else infeasible_error(choice, changes),
+    )
+
+
+def _cost_models(catalogue: Catalogue) -> Callable[[Intent], CostModel]:
+    """Return the cost model of an intent; intents that differ only in what no price depends on share one."""
+
+    @cache
+    def model(priced: Intent) -> CostModel:
+        return CostModel(priced, catalogue)
+
+    def of(intent: Intent) -> CostModel:
+        resources = replace(intent.resources, network=Network(), nodes_min=None, nodes_max=None)
+        return model(
+            replace(intent, resources=resources, budget=Budget(), constraints=Constraints(), lifecycle=Lifecycle())
+        )
+
+    return of
+
+
+def _check_names(intent: Intent, catalogue: Catalogue) -> None:
+    wish = intent.constraints
+    catalogue.check_providers(wish.providers, intent.where("constraints.providers"))
+    try:
+        catalogue.check_regions(wish.regions, wish.providers)
+    except UserError as error:
+        error.where = intent.where("constraints.regions")
+        raise
+
+
+def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud]) -> Callable[[Offer], str | None]:
+    """Return the test of whether an offer can be stood up by a component of this version."""
+
+    def problem(offer: Offer) -> str | None:
+        cloud = clouds.get(offer.provider)
+        if cloud is None:
+            return f"no component for {offer.provider} in this version"
+        if not is_local_zone(offer.provider, offer.zone):
+            return cloud.not_deployable(offer)
+        if not intent.constraints.local_zones:
+            return f"{offer.zone} is a Local Zone: constraints.local_zones: true allows it"
+        return cloud.not_deployable(replace(offer, zone=None))  # the zone is allowed; the machine may still not be
+
+    return problem
+
+
+def _warnings(intent: Intent, catalogue: Catalogue, placements: list[Placement], now: datetime) -> list[str]:
+    found = [*catalogue.warnings]
+    found += [f"not acted on in this version: {key}" for key in intent.not_acted_on]
+    for placement in placements:
+        for pool in placement.pools:
+            found += [f"{pool.offer.id}: {warning}" for warning in pool.offer.warnings]
+        found += [breach.text for breach in within_budget(placement.cost, intent) if not breach.judged]
+        if placement.surplus:
+            found.append(_surplus(placement))
+    return [*found, *age_warnings([pool.offer for placement in placements for pool in placement.pools], now)]
+
+
+def _surplus(placement: Placement) -> str:
+    machines = " and ".join(f"{pool.count} x {pool.offer.instance_type}" for pool in placement.pools)
+    total = sum(pool.gpus for pool in placement.pools)
+    if total > placement.gpus:
+        share = placement.cost.total * placement.gpus / total
+        return (
+            f"{machines}: {placement.gpus} of {total} GPUs are used; the whole costs ${placement.cost.total:.2f}/hr, "
+            f"their share is ${share:.2f}/hr"
+        )
+    return f"{machines}: {placement.surplus} GPUs more than the least asked for"

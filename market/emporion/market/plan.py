@@ -1,0 +1,22 @@
+"""The plan of an intent: the Pareto set of placements, the recommended one, and why not the others.
+
+::
+
+    make_plan     intent + catalogue -> Plan
+    plan_json     Plan -> the JSON of schema emporion.plan/1
+    explain       one offer through every constraint, with its figures
+    pin           the recommended placement with everything that a look-up would change later
+    diff_plans    what has changed since a placement was pinned
+
+Planning reads no clock, no environment and no network: `now` and the clouds come as arguments.
+"""
+
+from __future__ import annotations
+
+from emporion.market.placement.diff import Change, diff_plans
+from emporion.market.placement.document import plan_json
+from emporion.market.placement.explain import Check, explain
+from emporion.market.placement.pinning import pin
+from emporion.market.placement.planning import Plan, make_plan
+
+__all__ = ["Change", "Check", "Plan", "diff_plans", "explain", "make_plan", "pin", "plan_json"]
