@@ -1,0 +1,126 @@
+"""One provider call to the cloud: faults, the provider's retries, kill points and the call log around it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from emporion.localcloud.faults import Kill, meet
+from emporion.localcloud.world import World
+from emporion.market.stand_in import Refusal, StandIn, TypeRule
+
+__all__ = ["Call", "Caller", "CloudRefusedError", "kill_process"]
+
+T = TypeVar("T")
+FIRST_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 0.3
+"""The real provider pauses longer; the world's throttling is a count of calls, not a rate, so short pauses do."""
+VERBS = {"create": "creating", "read": "reading", "update": "updating", "delete": "deleting"}
+
+
+class CloudRefusedError(Exception):
+    """The cloud said no; the text is the provider's own."""
+
+    def __init__(self, text: str, code: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Which call it is."""
+
+    operation: str
+    """`create`, `read`, `update` or `delete`."""
+    token: str
+    urn: str
+    id: str
+    region: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Makes calls for one plugin process."""
+
+    world: World
+    rules: StandIn
+    kill: Callable[[Kill], None]
+    sleep: Callable[[float], None] = time.sleep
+
+    def make(self, call: Call, rule: TypeRule, work: Callable[[], T | Refusal]) -> tuple[T, Kill | None]:
+        """Return what `work` did in one transaction, and who dies after the answer.
+
+        Raises: CloudRefusedError: when the cloud refuses, or a fault says so, after the provider's own retries.
+        """
+        due = self._until_let_through(call, rule)
+        if due and due.phase == "before_write":
+            self.kill(due)
+        try:
+            with self.world.transaction():
+                done = work()
+                if isinstance(done, Refusal):
+                    raise self._refused(call, rule, done)
+                self._log(call, "ok")
+        except CloudRefusedError as refusal:
+            self._log(call, refusal.code)
+            raise
+        if due and due.phase == "after_write":
+            self.kill(due)
+        return done, due if due and due.phase == "after_answer" else None
+
+    def _log(self, call: Call, outcome: str) -> None:
+        self.world.log_call(
+            provider=self.rules.plugin,
+            region=call.region,
+            operation=call.operation,
+            token=call.token,
+            urn=call.urn,
+            resource_id=call.id,
+            outcome=outcome,
+        )
+
+    def _until_let_through(self, call: Call, rule: TypeRule) -> Kill | None:
+        due: Kill | None = None
+        for attempt in range(self.rules.max_attempts):
+            meeting = meet(self.world, self.rules.plugin, call.operation, call.token, first_attempt=attempt == 0)
+            due = due or meeting.kill
+            if meeting.delay_s:
+                self.sleep(meeting.delay_s)
+            if meeting.code is None:
+                return due
+            throttled = self.rules.refusals["throttled"]
+            refusal = (
+                throttled
+                if meeting.code == "throttled"
+                else Refusal(
+                    meeting.code,
+                    meeting.text or f"the local cloud was asked to answer {meeting.code}",
+                )
+            )
+            self._log(call, refusal.code)
+            if refusal is not throttled or attempt == self.rules.max_attempts - 1:
+                raise self._refused(call, rule, refusal)
+            self.sleep(min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S))
+        return due
+
+    def _refused(self, call: Call, rule: TypeRule, refusal: Refusal) -> CloudRefusedError:
+        name = call.id or call.urn.rpartition("::")[2]
+        request = self.world.next_seed().replace("/", "-")
+        return CloudRefusedError(self.rules.message(rule, VERBS[call.operation], name, refusal, request), refusal.code)
+
+
+def kill_process(engine: int) -> Callable[[Kill], None]:
+    """Return what carries out a kill point: SIGKILL to the engine (we then wait for our watcher) or to ourselves."""
+
+    def carry_out(due: Kill) -> None:
+        if due.target == "plugin":
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(engine, signal.SIGKILL)
+        if due.phase != "after_answer":
+            time.sleep(60)  # the watcher ends this process first: nothing more of this call happens
+
+    return carry_out

@@ -1,0 +1,68 @@
+"""Outputs of a resource: its inputs, what the cloud computes, and in a preview what the real provider leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from emporion.localcloud.making import Maker
+from emporion.localcloud.plugin.values import UNKNOWN
+from emporion.market.stand_in import TypeRule
+
+__all__ = ["computed", "given", "previewed", "previewed_update"]
+
+Schema = Mapping[str, Any] | None
+EMPTY: Mapping[str, Any] = {"str": "", "int": 0, "float": 0, "bool": False, "list": [], "map": {}, "obj": {}}
+
+
+def given(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs as outputs, without the provider's own marks."""
+    return {key: value for key, value in inputs.items() if not key.startswith("__") and value is not None}
+
+
+def computed(schema: Schema, rule: TypeRule, maker: Maker, settled: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all outputs of something that is being made."""
+    outputs = given(maker.inputs)
+    always = {name: kind for name, (present, kind) in schema["outputs"].items() if present} if schema else {}
+    for name, value in settled.items():
+        if name in always:
+            outputs[name] = value
+    for name, compute in rule.outputs.items():
+        if name not in outputs:
+            value = maker.text(compute) if isinstance(compute, str) else compute(maker)
+            if value is not None:
+                outputs[name] = value
+    for name, value in rule.fills.items():
+        outputs.setdefault(name, value)
+    for name, kind in always.items():
+        outputs.setdefault(name, EMPTY[kind])
+    return outputs
+
+
+def previewed(schema: Schema, inputs: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known before a create: the inputs; everything that the cloud computes is unknown."""
+    outputs = given(inputs)
+    if schema:
+        for name, (present, _) in schema["outputs"].items():
+            if present and name not in outputs:
+                outputs[name] = settled.get(name, UNKNOWN)
+    return outputs
+
+
+def previewed_update(
+    rule: TypeRule,
+    changed: Sequence[str],
+    old: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    settled: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what is known before an update: the new inputs, and of the computed outputs those that cannot change.
+
+    `old` are the computed outputs so far, without those that were inputs and are no more.
+    """
+    outputs = dict(old)
+    outputs.update({name: value for name, value in settled.items() if name in outputs})
+    outputs.update(given(inputs))
+    if set(changed) - rule.on_update_unless:
+        outputs.update({name: UNKNOWN for name in rule.on_update if name not in inputs})
+    return outputs

@@ -1,0 +1,409 @@
+"""The world: one SQLite file that holds everything the stand-in clouds made, shared by several processes at once.
+
+Every change is one short transaction in WAL mode, so kill -9 of any process leaves all of a change or none of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from emporion.market.errors import ExitCode, UserError
+
+__all__ = ["SCHEMA_VERSION", "Resource", "World", "iso_time", "world_path"]
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 30.0
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE resources (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, scope TEXT NOT NULL, region TEXT NOT NULL,
+    token TEXT NOT NULL, id TEXT NOT NULL, emporion_id TEXT, project TEXT, stack TEXT, urn TEXT,
+    owner INTEGER REFERENCES resources(seq) ON DELETE CASCADE,
+    inputs TEXT NOT NULL, outputs TEXT NOT NULL, facts TEXT NOT NULL, created_at TEXT NOT NULL,
+    UNIQUE (provider, scope, token, id));
+CREATE INDEX resources_by_identity ON resources (emporion_id);
+CREATE TABLE capacity (provider TEXT, region TEXT, zone TEXT, instance_type TEXT, machines INTEGER NOT NULL,
+    PRIMARY KEY (provider, region, zone, instance_type));
+CREATE TABLE quotas (provider TEXT, region TEXT, instance_type TEXT, market TEXT, machines INTEGER NOT NULL,
+    PRIMARY KEY (provider, region, instance_type, market));
+CREATE TABLE images (seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, region TEXT NOT NULL,
+    id TEXT NOT NULL, name TEXT NOT NULL, purpose TEXT NOT NULL, arch TEXT NOT NULL, published_at TEXT NOT NULL,
+    driver_version TEXT, efa_version TEXT, UNIQUE (provider, region, id));
+CREATE TABLE faults (seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, kind TEXT NOT NULL,
+    operation TEXT NOT NULL, token TEXT NOT NULL, skip INTEGER NOT NULL, times INTEGER NOT NULL, detail TEXT NOT NULL);
+CREATE TABLE calls (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, pid INTEGER NOT NULL,
+    provider TEXT NOT NULL, region TEXT NOT NULL, operation TEXT NOT NULL, token TEXT NOT NULL, urn TEXT NOT NULL,
+    id TEXT NOT NULL, outcome TEXT NOT NULL);
+CREATE TABLE plugins (pid INTEGER PRIMARY KEY, born TEXT NOT NULL, provider TEXT NOT NULL, engine INTEGER NOT NULL);
+CREATE TABLE notices (seq INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL);
+"""
+NAMES = (
+    "seq",
+    "provider",
+    "region",
+    "token",
+    "id",
+    "emporion_id",
+    "project",
+    "stack",
+    "urn",
+    "owner",
+    "inputs",
+    "outputs",
+    "facts",
+    "created_at",
+)
+COLUMNS = ", ".join(NAMES)
+JSON_COLUMNS = frozenset({"inputs", "outputs", "facts"})
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One thing that exists in the world."""
+
+    seq: int
+    provider: str
+    region: str
+    token: str
+    id: str
+    emporion_id: str | None
+    project: str | None
+    stack: str | None
+    urn: str | None
+    owner: int | None
+    """What made it by itself (a group its machines); None: a program did."""
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    """What the world alone knows: a machine's launch, its addresses."""
+    created_at: str
+
+
+def world_path(home: Path) -> Path:
+    """Return where the world of an Emporion home lies."""
+    return home / "world" / "world.db"
+
+
+def iso_time(seconds: float) -> str:
+    """Return a moment as UTC, ISO 8601 to the millisecond."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds * 1000) % 1000:03d}Z"
+
+
+class World:
+    """One open world. Safe to share between threads; other processes may have it open too."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+        self.path = path
+        self.clock = clock
+        self._connection = connection
+        self._lock = threading.RLock()
+        self.name = self.meta("world")
+        """Unique to this world until it is reset; the seed of its ids."""
+
+    @classmethod
+    def open(cls, home: Path, clock: Callable[[], float] = time.time) -> World:
+        """Return the world of an Emporion home, made when it is not there.
+
+        Raises: UserError E-WORLD: when the file is no world, is damaged or comes from a newer Emporion; E-DISK: when it
+        cannot be written.
+        """
+        path = world_path(home)
+        with _file_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = _connect(path)
+            try:
+                _prepare(connection, path)
+                return cls(path, connection, clock)
+            except BaseException:
+                connection.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection inside one transaction: all of it is kept, or nothing when the block raises."""
+        with self._lock, _file_errors(self.path):
+            if self._connection.in_transaction:
+                yield self._connection
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.commit()
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a SELECT."""
+        with self._lock, _file_errors(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
+    def meta(self, key: str) -> str:
+        """Return one fact about the world itself."""
+        ((value,),) = self.query("SELECT value FROM meta WHERE key = ?", key)
+        return str(value)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Change one fact about the world itself."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
+
+    @property
+    def running(self) -> bool:
+        """Whether the local cloud answers."""
+        return self.meta("running") == "1"
+
+    def now(self) -> str:
+        """Return the world's time, UTC, ISO 8601."""
+        return iso_time(self.clock())
+
+    def reset(self) -> None:
+        """Forget everything: resources, capacity, quotas, faults, images, the call log. The world gets a new name."""
+        with self.transaction() as connection:
+            for table in ("resources", "capacity", "quotas", "images", "faults", "calls", "notices"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the names stand above
+            self.name = uuid.uuid4().hex
+            self.set_meta("world", self.name)
+
+    # resources
+
+    def resources(
+        self,
+        provider: str | None = None,
+        token: str | None = None,
+        region: str | None = None,
+        *,
+        stack: str | None = None,
+        owner: int | None = None,
+        containing: str | None = None,
+    ) -> list[Resource]:
+        """Return what exists, oldest first. `stack` is `project/stack`; `containing` is text that the outputs hold."""
+        where, values = ["1"], []
+        filters = (
+            ("provider = ?", provider),
+            ("token = ?", token),
+            ("region = ?", region),
+            ("project || '/' || stack = ?", stack),
+            ("owner = ?", owner),
+            ("instr(outputs, ?)", containing),
+        )
+        for condition, value in filters:
+            if value is not None:
+                where.append(condition)
+                values.append(value)
+        sql = f"SELECT {COLUMNS} FROM resources WHERE {' AND '.join(where)} ORDER BY seq"  # noqa: S608 - fixed texts
+        return [_resource(row) for row in self.query(sql, *values)]
+
+    def resource(self, provider: str, scope: str, token: str, resource_id: str) -> Resource | None:
+        """Return one thing by its id; `scope` is its region, or empty for a global type."""
+        rows = self.query(
+            f"SELECT {COLUMNS} FROM resources WHERE provider = ? AND scope = ? AND token = ? AND id = ?",  # noqa: S608
+            provider,
+            scope,
+            token,
+            resource_id,
+        )
+        return _resource(rows[0]) if rows else None
+
+    def next_seed(self) -> str:
+        """Return a seed that no other thing in this world has or will have."""
+        with self.transaction() as connection:
+            number = int(self.meta("made")) + 1
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'made'", (str(number),))
+        return f"{self.name}/{number}"
+
+    def insert(
+        self,
+        *,
+        provider: str,
+        scope: str,
+        region: str,
+        token: str,
+        resource_id: str,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        facts: Mapping[str, Any] | None = None,
+        emporion_id: str | None = None,
+        project: str | None = None,
+        stack: str | None = None,
+        urn: str | None = None,
+        owner: int | None = None,
+    ) -> int:
+        """Add one thing and return its number."""
+        with self.transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO resources (provider, scope, region, token, id, emporion_id, project, stack, urn, owner,"
+                " inputs, outputs, facts, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    provider,
+                    scope,
+                    region,
+                    token,
+                    resource_id,
+                    emporion_id,
+                    project,
+                    stack,
+                    urn,
+                    owner,
+                    _json(inputs),
+                    _json(outputs),
+                    _json(facts or {}),
+                    self.now(),
+                ),
+            )
+            return int(cursor.lastrowid or 0)
+
+    def change(self, seq: int, **columns: object) -> None:
+        """Change columns of one thing; mappings are stored as JSON."""
+        with self.transaction() as connection:
+            for column, value in columns.items():
+                stored = _json(value) if isinstance(value, Mapping) else value
+                connection.execute(f"UPDATE resources SET {column} = ? WHERE seq = ?", (stored, seq))  # noqa: S608
+
+    def remove(self, seq: int) -> None:
+        """Remove one thing and what it made by itself."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM resources WHERE seq = ?", (seq,))
+
+    # the call log
+
+    def log_call(
+        self,
+        *,
+        provider: str,
+        region: str,
+        operation: str,
+        token: str,
+        urn: str,
+        resource_id: str,
+        outcome: str,
+    ) -> None:
+        """Note one provider call; `outcome` is `ok` or an error code, never a value."""
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT INTO calls (at, pid, provider, region, operation, token, urn, id, outcome)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self.now(), os.getpid(), provider, region, operation, token, urn, resource_id, outcome),
+            )
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the call log, oldest first."""
+        names = ("at", "pid", "provider", "region", "operation", "token", "urn", "id", "outcome")
+        rows = self.query(f"SELECT {', '.join(names)} FROM calls ORDER BY seq")  # noqa: S608 - the names stand above
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many things of each type exist, by type token."""
+        return dict(self.query("SELECT token, count(*) FROM resources GROUP BY token ORDER BY token"))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # A file made by sqlite3 takes the umask; secrets of the world's programs lie in it.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(
+        "PRAGMA synchronous = NORMAL"
+    )  # whole after any kill of a process; a power cut may lose the last calls
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == SCHEMA_VERSION:
+        return
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            "E-WORLD",
+            f"the local world has schema {version}, this version reads {SCHEMA_VERSION}",
+            str(path),
+            "use the newer emporion, or start over: emporion local reset",
+        )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:  # else another process made it in the meantime
+        for statement in TABLES.split(";\n"):
+            connection.execute(statement)
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [("world", uuid.uuid4().hex), ("running", "1"), ("made", "0")],
+        )
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.commit()
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "full" in text or "readonly" in text or "unable to open" in text or "disk I/O" in text:
+            raise UserError(
+                "E-DISK",
+                f"the local world cannot be written: {text}",
+                str(path),
+                "free space or set EMPORION_HOME",
+                ExitCode.FAILED,
+            ) from error
+        if "locked" in text:
+            raise UserError(
+                "E-BUSY",
+                f"the local world stayed locked for {BUSY_TIMEOUT_S:.0f} s",
+                str(path),
+                "try again; `emporion local status` shows who uses it",
+                ExitCode.FAILED,
+            ) from error
+        raise
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
+            raise
+        raise UserError(
+            "E-WORLD",
+            f"the local world is damaged: {error}",
+            str(path),
+            "start over: emporion local reset",
+            ExitCode.FAILED,
+        ) from error
+    except OSError as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(
+            "E-DISK",
+            f"the local world cannot be written: {error.strerror}",
+            str(path),
+            "free space or set EMPORION_HOME",
+            ExitCode.FAILED,
+        ) from error
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+def _resource(row: Sequence[Any]) -> Resource:
+    named = dict(zip(NAMES, row, strict=True))
+    return Resource(**{**named, **{name: json.loads(named[name]) for name in JSON_COLUMNS}})
