@@ -139,6 +139,7 @@ def _fetch(url: str, part: Path, report: _Report) -> None:
             _fetch_rest(url, part, report)
         except urllib.error.HTTPError as error:
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and part.exists():
+                error.close()
                 part.unlink()  # longer than the file: not a part of it
             else:
                 raise Unreachable(f"{url}: {_why(error)}") from error
@@ -185,6 +186,7 @@ def _open(url: str, headers: Mapping[str, str] | None = None) -> http.client.HTT
 
 def _why(error: BaseException) -> str:
     if isinstance(error, urllib.error.HTTPError):
+        error.close()  # it holds the connection
         return f"HTTP {error.code}"
     reason = getattr(error, "reason", error)
     if isinstance(reason, TimeoutError):

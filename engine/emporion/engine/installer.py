@@ -62,6 +62,8 @@ def _fill(bin_dir: Path, root: Path, environ: Mapping[str, str], report: _Report
         source = "download"
     except Unreachable as unreachable:
         report(f"no download: {unreachable}")
+        shutil.rmtree(bin_dir)  # half an archive may lie there
+        bin_dir.mkdir()
         try:
             build_engine(toolchain(go_folder, environ, report), bin_dir, report)
         except EngineError as error:

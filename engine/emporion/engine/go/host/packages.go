@@ -49,7 +49,7 @@ func (f found) dependency() *pulumirpc.PackageDependency {
 func (h *host) GetRequiredPackages(
 	ctx context.Context, req *pulumirpc.GetRequiredPackagesRequest,
 ) (*pulumirpc.GetRequiredPackagesResponse, error) {
-	tools, err := toolchainOf(req.GetInfo(), program)
+	tools, err := toolchainOf(req.GetInfo(), purposeOf(req.GetInfo()))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +25,12 @@ const (
 	program purpose = false // the Python that calls us: first on PATH
 	plugin  purpose = true  // an environment inside the plugin's folder, never one that others share
 )
+
+// purposeOf tells the two apart in requests that do not say it: a plugin's folder describes itself in a file.
+func purposeOf(info *pulumirpc.ProgramInfo) purpose {
+	_, err := os.Stat(filepath.Join(info.GetRootDirectory(), "PulumiPlugin.yaml"))
+	return purpose(err == nil)
+}
 
 // options are the `runtime.options` of Pulumi.yaml, PulumiPolicy.yaml or PulumiPlugin.yaml, as far as text goes.
 type options map[string]any
