@@ -6,9 +6,9 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from emporion.components.names import logical_name, parent_types
+from emporion.components.pinned import read_placement
 from emporion.market.clouds import installed_clouds
 from emporion.market.errors import UserError, did_you_mean
-from emporion.market.pin import PinnedPlacement
 
 __all__ = ["GpuCluster", "GpuClusterArgs", "cloud_component"]
 
@@ -74,7 +74,7 @@ class GpuCluster(pulumi.ComponentResource):
         """Build the cluster."""
         token = "emporion:index:GpuCluster"  # noqa: S105 - a type token
         logical_name(name)
-        placement = PinnedPlacement.from_json(args["placement"])
+        placement = read_placement(args["placement"])
         component = cloud_component(placement.provider)
         super().__init__(token, name, {}, opts)
         built = component(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pulumi
 
 from emporion.components.cluster import GpuCluster, GpuClusterArgs, cloud_component
+from emporion.components.pinned import read_placement
 from emporion.components.world import check_world
 from emporion.market.errors import UserError
-from emporion.market.pin import PinnedPlacement
 
 __all__ = ["run"]
 
@@ -36,9 +36,9 @@ def _build(config: pulumi.Config) -> None:
             f"Pulumi.{stack}.yaml  emporion:placement",
             f"emporion plan INTENT --pin {stack}",
         )
-    placement = PinnedPlacement.from_json(pinned, where=f"Pulumi.{stack}.yaml  emporion:placement")
+    placement = read_placement(pinned, where=f"Pulumi.{stack}.yaml  emporion:placement")
     world = check_world(config.get("world") or "local")
-    provider = cloud_component(placement.provider).provider(placement.provider, placement, world)
+    provider = cloud_component(placement.provider).provider(placement, world)
     args: GpuClusterArgs = {
         "placement": placement.to_json(),
         "generation": config.get_int("generation") or 0,

@@ -14,6 +14,7 @@ from emporion.components.aws.nics import nics
 from emporion.components.aws.plan import Location
 from emporion.components.aws.validate import check
 from emporion.components.names import Names, ignored_paths, logical_name, parent_types
+from emporion.components.pinned import read_placement
 from emporion.components.world import check_account
 from emporion.market.errors import UserError
 from emporion.market.pin import PinnedPlacement, PinnedPool
@@ -79,7 +80,7 @@ class AwsCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Build the cluster."""
         token = "emporion:index:AwsCluster"  # noqa: S105 - a type token
-        placement = PinnedPlacement.from_json(args["placement"])
+        placement = read_placement(args["placement"])
         check(placement)
         super().__init__(token, logical_name(name), {}, opts)
         asked = pulumi.InvokeOptions(parent=self)
@@ -102,14 +103,15 @@ class AwsCluster(pulumi.ComponentResource):
         self.register_outputs({key: getattr(self, key) for key in AwsCluster.__annotations__})
 
     @staticmethod
-    def provider(name: str, placement: PinnedPlacement, world: str) -> pulumi.ProviderResource:
+    def provider(placement: PinnedPlacement, world: str) -> pulumi.ProviderResource:
         """Return the provider of the placement's region, after a look at the account behind it.
 
         Raises: UserError E-WORLD: when a local stack reaches a real account, or a real one the local cloud.
         """
         local = world == "local"
-        provider = aws.Provider(
-            logical_name(name),
+        provider: pulumi.ProviderResource = aws.Provider(
+            # A provider per region: moving to another one replaces everything, and the engine says so.
+            f"{placement.provider}-{placement.region}",
             region=placement.region,
             # A second lock beside the look below: the provider plugin itself refuses the other world's account.
             allowed_account_ids=[LOCAL_ACCOUNT] if local else None,
@@ -197,7 +199,7 @@ class AwsCluster(pulumi.ComponentResource):
 
 
 def _zones(placement: PinnedPlacement, seen: Any) -> dict[str, str]:  # noqa: ANN401 - the SDK is not followed
-    """Return zone id -> this account's zone name for the pools' zones; of the first zone when an offer names none.
+    """Return zone id -> this account's zone name, sorted.
 
     Raises: UserError E-ZONE: when the account does not have a zone.
     """
@@ -211,8 +213,6 @@ def _zones(placement: PinnedPlacement, seen: Any) -> dict[str, str]:  # noqa: AN
             "emporion:placement",
             "pin again: emporion plan INTENT --pin STACK (a Local Zone must be enabled in the account first)",
         )
-    if all(pool.zone for pool in placement.pools):
-        return {zone: names[zone] for zone in wanted}
     return names
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pulumi
 
+from emporion.components.aws.deployable import is_local_zone
 from emporion.components.names import Names
 from emporion.market.pin import PinnedPlacement
 
@@ -25,7 +26,7 @@ class Context:
     placement: PinnedPlacement
     account: str
     zones: Mapping[str, str]
-    """Zone id -> this account's zone name, of the zones that the pools are in."""
+    """Zone id -> this account's zone name, sorted."""
     delete_data: bool
     """Whether stores may be deleted with what is in them."""
 
@@ -33,6 +34,18 @@ class Context:
     def region(self) -> str:
         """The region of the placement."""
         return self.placement.region
+
+    def zone_name(self, zone: str | None) -> str:
+        """Return this account's name of a zone id; of the first zone of the region itself when the offer names none."""
+        return self.zones[zone or self._regular[0]]
+
+    def regular_zone(self, zone: str | None) -> str:
+        """Return the name of a zone with all services: `zone`'s, or that of the first such zone for a Local Zone."""
+        return self.zones[zone if zone and not is_local_zone(zone) else self._regular[0]]
+
+    @property
+    def _regular(self) -> list[str]:
+        return [zone for zone in self.zones if not is_local_zone(zone)]
 
     @property
     def partition(self) -> str:

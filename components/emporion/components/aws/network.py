@@ -12,7 +12,7 @@ import pulumi_aws as aws
 from emporion.components.aws.context import Context
 from emporion.components.aws.plan import CONTROLLER_HOST, ENDPOINTS, PUBLIC_CIDR, VPC_CIDR, subnets
 
-__all__ = ["Network", "build", "zone_name"]
+__all__ = ["Network", "build"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def build(context: Context) -> Network:
             context.child(suffix),
             vpc_id=vpc.id,
             cidr_block=cidr,
-            availability_zone=zone_name(context, zone),
+            availability_zone=context.zone_name(zone),
             map_public_ip_on_launch=False,
             tags=context.tags(aws.ec2.Subnet, suffix),
             opts=context.options(),
@@ -87,15 +87,11 @@ def build(context: Context) -> Network:
     return Network(vpc, private, str(address) if placement.controller else None, ready)
 
 
-def zone_name(context: Context, zone: str | None) -> str:
-    """Return this account's name of a zone id; of the first zone when the offer names none."""
-    return context.zones[zone] if zone else next(iter(context.zones.values()))
-
-
 def _associate(context: Context, suffix: str, table: aws.ec2.RouteTable, subnet: aws.ec2.Subnet) -> pulumi.Resource:
-    return aws.ec2.RouteTableAssociation(
+    made: pulumi.Resource = aws.ec2.RouteTableAssociation(
         context.child(f"{suffix}-routes"), route_table_id=table.id, subnet_id=subnet.id, opts=context.options()
     )
+    return made
 
 
 def _way_out(
@@ -112,7 +108,8 @@ def _way_out(
         context.child("public"),
         vpc_id=vpc.id,
         cidr_block=PUBLIC_CIDR,
-        availability_zone=zone_name(context, zone),
+        # A Local Zone has no NAT gateway; its subnets go through one in the region.
+        availability_zone=context.regular_zone(zone),
         map_public_ip_on_launch=False,
         tags=context.tags(aws.ec2.Subnet, "public"),
         opts=context.options(),
@@ -144,13 +141,14 @@ def _way_out(
         tags=context.tags(aws.ec2.NatGateway, "nat"),
         opts=context.options(depends_on=[gateway, public_route]),
     )
-    return aws.ec2.Route(
+    out: pulumi.Resource = aws.ec2.Route(
         context.child("private-out"),
         route_table_id=private_table.id,
         destination_cidr_block="0.0.0.0/0",
         nat_gateway_id=nat.id,
         opts=context.options(),
     )
+    return out
 
 
 def _endpoints(

@@ -14,7 +14,7 @@ from emporion.components.aws.bootstrap import NodeFacts, render
 from emporion.components.aws.context import Context
 from emporion.components.aws.identity import Identity
 from emporion.components.aws.instance_types import instance_types
-from emporion.components.aws.network import Network, zone_name
+from emporion.components.aws.network import Network
 from emporion.components.aws.nics import nics
 from emporion.components.aws.plan import launched_one_by_one
 from emporion.market.offer import Market
@@ -51,7 +51,7 @@ def build(
 ) -> Pool:
     """Make one pool. `after`: what a node needs at its first boot."""
     placement_group = fabric.placement_group(context, pool)
-    zone = zone_name(context, pool.zone)
+    zone = context.zone_name(pool.zone)
     reservation = fabric.own_reservation(context, pool, zone, placement_group)
     subnet = network.private[pool.zone]
     template = _template(

@@ -17,7 +17,7 @@ __all__ = [
     "addresses_needed", "launched_one_by_one", "subnets", "wants_placement_group",
 ]  # fmt: skip
 
-VPC_CIDR = ipaddress.ip_network("10.0.0.0/16")
+VPC_CIDR = ipaddress.IPv4Network("10.0.0.0/16")
 PUBLIC_CIDR = "10.0.255.240/28"
 """Room for the NAT gateway; a /28 is the smallest subnet that AWS makes."""
 RESERVED_ADDRESSES = 5

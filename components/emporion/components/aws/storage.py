@@ -54,7 +54,8 @@ def checkpoint_location(context: Context, store: str) -> Location:
 def build_store(context: Context) -> Store:
     """Make the cluster's bucket. It holds the bootstrap files even when checkpoints go to a bucket of the user's.
 
-    A bucket is never replaced: the new one has the same name, so the cloud refuses it, and the old one is not touched.
+    A bucket is not replaced unless its data may be deleted: the new one has the same name, so the cloud refuses it, and
+    the old one is not touched.
     """
     lock_days = context.placement.storage.object_lock_days
     name = context.physical(aws.s3.Bucket, "store", 63)
@@ -64,7 +65,7 @@ def build_store(context: Context) -> Store:
         force_destroy=context.delete_data,
         object_lock_enabled=bool(lock_days),
         tags=context.tags(aws.s3.Bucket, "store"),
-        opts=context.options(),
+        opts=context.options(delete_before_replace=context.delete_data),
     )
     block = aws.s3.BucketPublicAccessBlock(
         context.child("store-private"),

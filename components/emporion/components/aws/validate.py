@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emporion.components.aws.deployable import is_local_zone
 from emporion.components.aws.instance_types import InstanceType, instance_types
 from emporion.components.aws.nics import Nic, nics, problems
 from emporion.components.aws.plan import PREFIXES, RULES, VPC_CIDR, Location, Rule, addresses_needed
@@ -19,11 +20,13 @@ from emporion.market.pin import PinnedPlacement, PinnedPool
 
 __all__ = [
     "Reservation", "check", "efa_rules", "interfaces", "launch_template_version", "lustre", "lustre_efa", "one_zone",
-    "pool_type", "public_address", "quota", "reservation", "reservation_fits", "room",
+    "pool_type", "public_address", "quota", "reservation", "reservation_fits", "room", "tags",
 ]  # fmt: skip
 
 WHERE = "emporion:placement"
 _RESERVATION_ID = re.compile(r"cr-[0-9a-f]{8,17}")
+_TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")
+_TAG_KEY, _TAG_VALUE, _OWN_TAGS_ROOM = 128, 256, 46
 _PERSISTENT_2_MBPS = (125, 250, 500, 1000)
 
 
@@ -53,6 +56,7 @@ def _problems(placement: PinnedPlacement) -> Iterator[UserError]:
     yield from one_zone(placement)
     yield from lustre(placement)
     yield from checkpoint_path(placement)
+    yield from tags(placement)
     if not unknown:
         yield from room(placement)
 
@@ -117,10 +121,17 @@ def one_zone(placement: PinnedPlacement) -> Iterator[UserError]:
             WHERE, "pin a placement at one site: network: low-latency",
         )  # fmt: skip
     first = placement.pools[0].zone
-    if placement.storage.file_system and first and first.count("-") > 1:
+    if first is None or not is_local_zone(first):
+        return
+    if placement.storage.file_system:
         yield UserError(
             "E-ZONE", f"{first} is an AWS Local Zone, where FSx for Lustre is not offered", WHERE,
             "resources.storage_type: object, or a zone of the region itself",
+        )  # fmt: skip
+    if not placement.nat:
+        yield UserError(
+            "E-ZONE", f"{first} is an AWS Local Zone, where there are no interface endpoints", WHERE,
+            "access.nat: true, or a zone of the region itself",
         )  # fmt: skip
 
 
@@ -250,3 +261,22 @@ def checkpoint_path(placement: PinnedPlacement) -> Iterator[UserError]:
         Location.parse(path)
     except ValueError as error:
         yield UserError("E-BUCKET", str(error), WHERE, "checkpoint_path: s3://bucket/prefix")
+
+
+def tags(placement: PinnedPlacement) -> Iterator[UserError]:
+    """Accept only tags that AWS takes beside our own four (docs.aws.amazon.com/tag-editor, read 2026-08)."""
+    if len(placement.tags) > _OWN_TAGS_ROOM:
+        yield UserError(
+            "E-TAG", f"{len(placement.tags)} tags, and AWS takes {_OWN_TAGS_ROOM} beside ours", WHERE, "fewer tags"
+        )
+    for key, value in placement.tags:
+        if not _TAG_TEXT.fullmatch(key) or not 0 < len(key) <= _TAG_KEY or key.lower().startswith("aws:"):
+            yield UserError(
+                "E-TAG", f"{key!r} cannot be the key of a tag", WHERE,
+                f"1 to {_TAG_KEY} letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
+            )  # fmt: skip
+        if not _TAG_TEXT.fullmatch(value) or len(value) > _TAG_VALUE:
+            yield UserError(
+                "E-TAG", f"the value of tag {key!r} has a character or a length that AWS does not take", WHERE,
+                f"at most {_TAG_VALUE} letters, digits, spaces and + - = . _ : / @",
+            )  # fmt: skip

@@ -164,22 +164,21 @@ munge() {
   systemctl restart munge
 }
 
+# The same file on every machine. Nodes register themselves (slurmd -Z), so a group may replace one without anybody
+# writing a name into it; the controller's name follows from its fixed address.
 slurm_configuration() {
   install -d -m 0755 /etc/slurm
-  install -d -m 0755 -o slurm -g slurm /var/spool/slurmctld /var/log/slurm
-  # Nodes register themselves (slurmd -Z), so a group may replace one without anybody writing a file.
   cat >/etc/slurm/slurm.conf <<CONF
 ClusterName=emporion
-SlurmctldHost=$(hostname)(${EMPORION_CONTROLLER_IP})
+SlurmctldHost=ip-${EMPORION_CONTROLLER_IP//./-}(${EMPORION_CONTROLLER_IP})
 SlurmUser=slurm
 AuthType=auth/munge
 CredType=cred/munge
 StateSaveLocation=/var/spool/slurmctld
 SlurmctldLogFile=/var/log/slurm/slurmctld.log
-SlurmctldParameters=enable_configless
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdSpoolDir=/var/spool/slurmd
-SlurmdLogFile=/var/log/slurmd.log
+SlurmdLogFile=/var/log/slurm/slurmd.log
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 ProctrackType=proctrack/cgroup
@@ -197,32 +196,35 @@ ConstrainCores=yes
 ConstrainDevices=yes
 ConstrainRAMSpace=yes
 CONF
-  echo 'AutoDetect=nvidia' >/etc/slurm/gres.conf
 }
 
 slurm_controller() {
   packages slurmctld slurm-client
   slurm_configuration
+  install -d -m 0755 -o slurm -g slurm /var/spool/slurmctld /var/log/slurm
   systemctl enable --quiet slurmctld
   systemctl restart slurmctld
 }
 
 slurm_node() {
   packages slurmd slurm-client
-  local gres=''
+  slurm_configuration
+  install -d -m 0755 /var/spool/slurmd /var/log/slurm /etc/systemd/system/slurmd.service.d
+  local found gres=''
   if ((EMPORION_GPUS > 0)); then
-    gres="Gres=gpu:${EMPORION_GPUS} "
-    nvidia-smi --query-gpu=index --format=csv,noheader | wc -l | grep -qx "${EMPORION_GPUS}" || {
-      say "nvidia-smi does not show ${EMPORION_GPUS} GPUs"
+    found=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
+    if ((found != EMPORION_GPUS)); then
+      say "${found} GPUs, expected ${EMPORION_GPUS}"
       return 1
-    }
+    fi
+    gres="Gres=gpu:${EMPORION_GPUS} "
+    seq --format='Name=gpu File=/dev/nvidia%g' 0 $((EMPORION_GPUS - 1)) >/etc/slurm/gres.conf
   fi
-  install -d -m 0755 /etc/systemd/system/slurmd.service.d /var/spool/slurmd
   cat >/etc/systemd/system/slurmd.service.d/emporion.conf <<UNIT
 [Service]
 Type=simple
 ExecStart=
-ExecStart=/usr/sbin/slurmd -D -Z --conf-server ${EMPORION_CONTROLLER_IP}:6817 --conf "${gres}Feature=${EMPORION_POOL}"
+ExecStart=/usr/sbin/slurmd -D -Z --conf "${gres}Feature=${EMPORION_POOL}"
 Restart=on-failure
 RestartSec=10
 UNIT

@@ -1,0 +1,30 @@
+"""Reading the pinned placement as a program or another language hands it over."""
+
+from __future__ import annotations
+
+import pulumi
+
+from emporion.market.errors import UserError
+from emporion.market.pin import PinnedPlacement
+
+__all__ = ["read_placement"]
+
+
+def read_placement(data: object, *, where: str | None = None) -> PinnedPlacement:
+    """Return the placement, which must be known before anything is made: it decides what is made.
+
+    Raises: UserError E-PIN: when it is not known yet, of another schema, incomplete, or without a pool.
+    """
+    if isinstance(data, pulumi.Output):
+        raise UserError(
+            "E-PIN",
+            "the placement of a GpuCluster is the output of another resource, and it decides what is made",
+            where,
+            "give the placement itself, as emporion plan INTENT --pin STACK writes it",
+        )
+    placement = PinnedPlacement.from_json(data, where=where)
+    if not placement.pools:
+        raise UserError(
+            "E-PIN", "the pinned placement has no node pool", where, "pin again: emporion plan INTENT --pin STACK"
+        )
+    return placement
