@@ -9,6 +9,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from moto.core.botocore_stubber import MockRawResponse
 from moto.ec2.models import ec2_backends
 
 from emporion.components.aws.api import AwsApi
@@ -49,6 +52,10 @@ class Ground(Protocol):
         """Publish a machine image and return its id."""
         ...
 
+    def throttle(self, calls: int) -> None:
+        """Let the next `calls` requests for machines and networks be throttled, the API's own retries included."""
+        ...
+
 
 def _tags(emporion_id: str) -> list[dict[str, str]]:
     return [{"Key": "emporion-id", "Value": emporion_id}]
@@ -57,7 +64,7 @@ def _tags(emporion_id: str) -> list[dict[str, str]]:
 @cache
 def _clients(region: str) -> Clients:
     """Return clients that all tests share: reading EC2's service model takes a third of a second."""
-    return Clients(region, attempts=1)
+    return Clients(region, attempts=2)
 
 
 @cache
@@ -281,6 +288,29 @@ class MotoGround:
         image.owner_id, image.creation_date = query.owner, datetime.fromisoformat(at)
         image.architecture = query.arch  # moto forgets it
         return str(made["ImageId"])
+
+    def throttle(self, calls: int) -> None:
+        _THROTTLED.left = calls
+        events: Any = _clients(self.region).ec2.meta.events
+        events.register_first("before-send.ec2", _THROTTLED.answer, "throttled")
+
+
+@dataclass(slots=True)
+class _Throttled:
+    """Answers requests before moto does, as EC2 answers when it throttles."""
+
+    left: int = 0
+
+    def answer(self, request: Any, **_: object) -> AWSResponse | None:
+        if not self.left:
+            return None
+        self.left -= 1
+        error = "<Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error>"
+        body = f"<Response><Errors>{error}</Errors><RequestID>r</RequestID></Response>"
+        return AWSResponse(request.url, 503, HTTPHeaders(), MockRawResponse(body))
+
+
+_THROTTLED = _Throttled()
 
 
 TRUST = json.dumps(

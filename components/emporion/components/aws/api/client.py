@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from emporion.components.aws.api import find_ec2, find_iam, find_s3, find_services, machines, quotas
 from emporion.components.aws.api.find import Finder
-from emporion.components.aws.api.session import Clients, asking, pages
+from emporion.components.aws.api.session import Clients, asking, pages, unless_absent
 from emporion.components.aws.images import IMAGES
 from emporion.market.clouds import CloudNode, FoundImage, Pending
 from emporion.market.errors import ExitCode, UserError
@@ -111,6 +111,8 @@ class AwsApi:
             return machines.notices(self._clients, node_id)
 
     def terminate(self, node_id: str) -> None:
-        """End one machine. One that is ending or has ended already is no error."""
+        """End one machine. One that has ended already is no error: AWS forgets it after about an hour."""
         with asking(f"the end of {node_id}", self.region):
-            self._clients.ec2.terminate_instances(InstanceIds=[node_id])
+            unless_absent(
+                {"InvalidInstanceID.NotFound"}, lambda: self._clients.ec2.terminate_instances(InstanceIds=[node_id])
+            )
