@@ -117,7 +117,7 @@ class PriceBook:
         """Return the price of an item in a region, or None when there is none to go by.
 
         Of several sources the quoted one wins, then the newest. Without the region's own figure the global one, or that
-        of the provider's reference region (data/providers.csv), comes back with quality `reference`.
+        of the provider's reference region (data/providers.csv), or any other's, comes back with quality `reference`.
         """
         regions = self._items.get((provider, item, variant))
         if regions is None:
@@ -125,10 +125,9 @@ class PriceBook:
         if region in regions:
             return regions[region]
         info = provider_info(provider)
-        for other in (_ANYWHERE, info.reference_region if info else ""):
-            if other in regions:
-                return replace(regions[other], region=region, quality="reference")
-        return None
+        preferred = [_ANYWHERE, info.reference_region if info else "", *sorted(regions)]
+        other = next(name for name in preferred if name in regions)
+        return replace(regions[other], region=region, quality="reference")
 
     def egress(self, provider: str, region: str, to: tuple[str, str] | None) -> EgressRate | None:
         """Return what traffic from a region costs, to the internet or another cloud, or to another region of its own.

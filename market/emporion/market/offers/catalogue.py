@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 
 from emporion.market.errors import UserError, did_you_mean
@@ -149,6 +150,21 @@ class Catalogue:
     def count(self, wanted: OfferFilter) -> int:
         """Return how many rows pass, without making offers."""
         return sum(1 for _ in self._rows(wanted))
+
+    def tally(self, wanted: OfferFilter) -> tuple[int, Offer | None]:
+        """Return how many offers pass and the cheapest of them (of equals that with the smallest id)."""
+        rows = list(self._rows(wanted))
+        count = 0
+        cheapest: list[Offer] = []
+        for market in (market for market in Market if market in wanted.markets):
+            column = self._table.columns[market.value]
+            prices = [None if text is None else Decimal(text) for text in column.texts]
+            sold = [(price, row) for row in rows if (price := prices[column.codes[row]]) is not None]
+            count += len(sold)
+            if sold:
+                least = min(price for price, _ in sold)
+                cheapest += [self._maker.offer(row, market) for price, row in sold if price == least]
+        return count, min(cheapest, key=lambda offer: (offer.usd_per_hour, offer.id), default=None)
 
     def _rows(self, wanted: OfferFilter) -> Iterator[int]:
         tests: dict[str, Callable[[str | None], bool]] = {}

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from emporion.market.errors import UserError, did_you_mean
-from emporion.market.gpus import all_gpus, gpu_info, match_model, resolve_gpu
+from emporion.market.gpus import GpuName, all_gpus, gpu_info, match_model, resolve_gpu
 from emporion.market.offer import Fabric, Nvlink
 from emporion.market.tables import rows
 from emporion.market.units import parse_memory, plain
@@ -114,7 +114,7 @@ def read_shape(cells: Mapping[str, str]) -> Shape:
     known = topology(provider, instance_type)
     gpu = None
     if devices:
-        gpu = _model(cells["gpu"], devices, vram_gb, known, mig=cells["mig"])
+        gpu = _model(cells["gpu"], devices, vram_gb, known, mig=bool(cells["mig"]))
         _check_type(known, gpu, devices, instance_type)
     if gpu is not None and not cells["mig"]:
         vram_gb, vram_mib = _nominal(gpu, vram_gb, vram_mib)
@@ -149,38 +149,44 @@ def _memory(text: str, name: str) -> tuple[Decimal | None, int | None]:
 
 
 @cache
-def _matched(text: str, vram_gb: Decimal | None) -> str | None:
-    return match_model(text, vram_gb)
+def _named(text: str) -> GpuName | None:
+    """Return what a name means, None for a maker without a model and for an unknown model.
 
-
-def _model(text: str, devices: int, vram_gb: Decimal | None, known: Topology | None, *, mig: str) -> str | None:
-    """Return the GPU's id; a maker's name without a model is settled by the type, else it stays unknown."""
-    gpu = _matched(text, vram_gb) if text else None
-    if gpu is None and text:
-        gpu = _near(text, devices, vram_gb, mig=bool(mig))
-    if gpu is None and known is not None:
-        return known.gpu if not text or _is_maker(text) else None
-    return gpu
-
-
-def _near(text: str, devices: int, vram_gb: Decimal | None, *, mig: bool) -> str | None:
-    """Return the variant whose nominal memory is nearest to the printed one (74 for an 80 GB part), or None."""
+    Raises: RowError: when a number in it cannot be read.
+    """
     try:
         name = resolve_gpu(text)
     except UserError as error:
         if error.code == "E-GPU":
             return None
         raise RowError(f"gpu: {error.what}") from None
-    if name.count is not None and name.ids and name.count.low != devices:
+    return name if name.ids else None
+
+
+@cache
+def _matched(text: str, vram_gb: Decimal | None) -> str | None:
+    return match_model(text, vram_gb)
+
+
+def _model(text: str, devices: int, vram_gb: Decimal | None, known: Topology | None, *, mig: bool) -> str | None:
+    """Return the GPU's id; a maker's name without a model is settled by the type, else it stays unknown."""
+    name = _named(text) if text else None
+    if name is None:
+        return known.gpu if known is not None and (not text or _is_maker(text)) else None
+    if name.count is not None and name.count.low != devices:
         raise RowError(f"gpu {text!r} names {name.count.low} devices, gpu_count is {devices}")
-    if not name.ids:
-        return None
-    if vram_gb is None or mig:
-        return name.ids[0]
-    near = [gpu for gpu in name.ids if _distance(gpu, vram_gb) <= _TOLERANCE]
+    exact = _matched(text, None if mig else vram_gb)
+    return exact if exact is not None else _nearest(text, name.ids, vram_gb)
+
+
+def _nearest(text: str, ids: tuple[str, ...], vram_gb: Decimal | None) -> str:
+    """Return the variant whose nominal memory is nearest to the printed one (74 for an 80 GB part)."""
+    if vram_gb is None:
+        return ids[0]
+    near = [gpu for gpu in ids if _distance(gpu, vram_gb) <= _TOLERANCE]
     if near:
         return min(near, key=lambda gpu: _distance(gpu, vram_gb))
-    sizes = sorted({plain(size) for gpu in name.ids if (size := gpu_info(gpu).vram_gb) is not None})
+    sizes = sorted({plain(size) for gpu in ids if (size := gpu_info(gpu).vram_gb) is not None})
     raise RowError(f"gpu {text!r} has {' or '.join(sizes)} GB, gpu_vram_gb is {plain(vram_gb)}")
 
 

@@ -1,0 +1,95 @@
+"""Regions, their areas, zones."""
+
+from __future__ import annotations
+
+import pytest
+
+from emporion.market.errors import UserError
+from emporion.market.sites import (
+    check_regions,
+    is_local_zone,
+    provider_of_scheme,
+    region_info,
+    region_matches,
+    regions,
+    zone_problem,
+)
+from emporion.market.tables import rows
+
+
+@pytest.mark.parametrize(
+    ("glob", "provider", "region", "matches"),
+    [
+        ("us-*", "aws", "us-east-1", True),
+        ("us-*", "azure", "eastus", True),
+        ("us-*", "vast", "Oregon,US,NA", True),
+        ("us-east*", "azure", "westus", False),
+        ("US-*", "gcp", "us-central1", True),
+        ("us-*", "azure", "canadaeast", False),
+        ("us-*", "gcp", "europe-west4", False),
+        ("eu-*", "gcp", "europe-west4", True),
+        ("eu-*", "vast", "Sverdlovsk Oblast,RU,EU", False),
+        ("eastus", "azure", "eastus2", False),
+        ("eastus*", "azure", "eastus2", True),
+        ("*", "runpod", "global", True),
+        ("us-*", "runpod", "global", False),
+        ("us-*", "acme", "us-1", True),
+    ],
+)
+def test_a_glob_names_a_region_or_its_area(glob: str, provider: str, region: str, *, matches: bool) -> None:
+    assert region_matches((glob,), provider, region) is matches
+
+
+def test_no_glob_names_every_region() -> None:
+    assert region_matches((), "aws", "us-east-1")
+
+
+def test_every_region_in_the_united_states_is_in_an_area_of_the_us_and_no_other() -> None:
+    for row in rows("regions.csv"):
+        assert row["area"].startswith("us-") == (row["country"] in ("United States", "US")), row
+
+
+def test_an_unknown_region_names_the_nearest() -> None:
+    with pytest.raises(UserError) as caught:
+        check_regions(["us-*", "us-east-11"], [])
+    assert (caught.value.code, caught.value.fix) == ("E-REGION", "did you mean us-east-1")
+
+
+def test_a_region_of_the_catalogue_alone_is_known() -> None:
+    check_regions(["mars-1"], [("acme", "mars-1")])
+
+
+@pytest.mark.parametrize(
+    ("provider", "zone", "fine"),
+    [
+        ("aws", "use1-az1", True),
+        ("aws", "usw2-lax1-az2", True),
+        ("aws", "us-east-1a", False),
+        ("gcp", "us-central1-a", True),
+        ("gcp", "use1-az1", False),
+        ("acme", "anything", True),
+    ],
+)
+def test_35_only_ids_are_zones(provider: str, zone: str, *, fine: bool) -> None:
+    assert (zone_problem(provider, zone) is None) is fine
+
+
+def test_every_zone_of_the_snapshot_is_an_id() -> None:
+    zones = {(row["provider"], row["zone"]) for name in ("offers.csv", "cpu_offers.csv") for row in rows(name)}
+    assert [site for site in zones if site[1] and zone_problem(*site)] == []
+
+
+def test_local_zones() -> None:
+    assert is_local_zone("aws", "use1-atl2-az1")
+    assert not is_local_zone("aws", "use1-az1")
+    assert not is_local_zone("aws", None)
+    assert not is_local_zone("gcp", "us-central1-a")
+
+
+def test_places_and_stores() -> None:
+    info = region_info("aws", "us-east-1")
+    assert info is not None
+    assert (info.continent, info.area, str(info.lat)) == ("north-america", "us-east", "39.0288")
+    assert region_info("aws", "nowhere") is None
+    assert len(regions()) == 179
+    assert [provider_of_scheme(scheme) for scheme in ("s3", "gs", "az", "https")] == ["aws", "gcp", "azure", None]
