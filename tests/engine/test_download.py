@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from release_server import Release, release_archive
 
-from emporion.engine import EngineError
+from emporion.engine import VERSION, EngineError
 from emporion.engine.download import Unreachable, archive_name, download
 
 
@@ -20,6 +20,24 @@ def fetch(release: Release, tmp_path: Path, said: list[str] | None = None) -> Pa
 
 def names(release: Release) -> list[str]:
     return [name for name, _ in release.requests]
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "ending"),
+    [
+        pytest.param("linux", "x86_64", "linux-x64", id="linux"),
+        pytest.param("linux", "aarch64", "linux-arm64", id="linux on arm"),
+        pytest.param("darwin", "arm64", "darwin-arm64", id="mac"),
+        pytest.param("linux", "AMD64", "linux-x64", id="another spelling"),
+    ],
+)
+def test_archives_are_named_as_pulumi_names_them(system: str, machine: str, ending: str) -> None:
+    assert archive_name(system, machine) == f"pulumi-v{VERSION}-{ending}.tar.gz"
+
+
+def test_a_machine_without_a_release_sends_us_to_the_next_source() -> None:
+    with pytest.raises(Unreachable, match="no engine is published for linux on riscv64"):
+        archive_name("linux", "riscv64")
 
 
 def test_a_good_release_is_unpacked_flat_and_executable(release: Release, tmp_path: Path) -> None:

@@ -46,19 +46,12 @@ class Unreachable(Exception):  # noqa: N818 - not a failure of the installation:
     """This source does not answer or does not have the release; the message says why."""
 
 
-def archive_name() -> str:
-    """Return the name of the release's archive for this machine.
-
-    Raises: `EngineError` E-ENGINE-PLATFORM: when Pulumi publishes none that we can unpack here.
-    """
-    system, machine = _SYSTEMS.get(sys.platform), _MACHINES.get(platform.machine().lower())
-    if system is None or machine is None:
-        raise EngineError(
-            "E-ENGINE-PLATFORM",
-            f"no engine is published for {sys.platform} on {platform.machine()}; linux and darwin on x64 and arm64 are",
-            fix="use such a machine, or WSL on Windows",
-        )
-    return f"pulumi-v{VERSION}-{system}-{machine}.tar.gz"
+def archive_name(system: str = sys.platform, machine: str = platform.machine()) -> str:
+    """Return the name of the release's archive for a machine. Raises: `Unreachable`: when none is published."""
+    published = _SYSTEMS.get(system), _MACHINES.get(machine.lower())
+    if None in published:
+        raise Unreachable(f"no engine is published for {system} on {machine}")
+    return f"pulumi-v{VERSION}-{published[0]}-{published[1]}.tar.gz"
 
 
 def download(kept: Path, bin_dir: Path, environ: Mapping[str, str], report: _Report) -> None:

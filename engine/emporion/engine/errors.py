@@ -15,7 +15,7 @@ __all__ = ["EngineError", "disk_errors"]
 class EngineError(Exception):
     """The engine cannot be had, and why.
 
-    Codes: E-ENGINE-MISSING (not installed), E-ENGINE-PLATFORM (no release for this machine), E-ENGINE-CHECKSUM (a
+    Codes: E-ENGINE-MISSING (not installed), E-ENGINE-PLATFORM (no POSIX system), E-ENGINE-CHECKSUM (a
     download is not what was published), E-ENGINE-NETWORK (no source answers), E-ENGINE-GO (no Go toolchain to build
     with), E-ENGINE-BUILD (the build failed), E-ENGINE-DISK (no space or no permission), E-ENGINE-LOCK (another process
     holds the installation). `what`, `where` and `fix` read as the other rooms' errors do; this room imports none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,13 @@ def install(environ: Mapping[str, str], report: _Report, *, again: bool = False)
     """
     if not again and (engine := locate(environ)):
         return engine
+    if os.name != "posix":
+        raise EngineError(
+            "E-ENGINE-PLATFORM",
+            "the engine is installed on Linux and macOS only",
+            sys.platform,
+            "use WSL, or put an official pulumi on PATH",
+        )
     root = cache_dir(environ)
     with disk_errors(root):
         root.mkdir(parents=True, exist_ok=True)
