@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -231,6 +233,21 @@ def test_a_killed_installation_leaves_no_lock_and_its_rerun_finishes(release: Re
     release.delay_s = 0.0
     assert install(own, quiet).source == "download"
     assert leftovers(own) == [VERSION]
+
+
+def test_an_interrupted_build_ends_go_and_removes_its_draft(tmp_path: Path, program: Program) -> None:
+    before = f"echo $$ > {tmp_path}/pid; exec sleep 60"
+    own = environ(tmp_path, None, fake_go(program, tmp_path / "go", tmp_path / "sdk", before=before))
+    process = subprocess.Popen([sys.executable, "-c", INSTALL], env=own, stderr=subprocess.DEVNULL)
+    note = tmp_path / "pid"
+    while not note.exists() or not note.read_text():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=20)
+    assert leftovers(own) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 def test_the_lock_of_a_live_process_is_respected(release: Release, tmp_path: Path) -> None:
