@@ -201,7 +201,7 @@ def test_groups_hooks_parameters_logs_policies_and_keys_are_found(moto: MotoGrou
         "aws:autoscaling/group:Group": ({"name": "emporion-g"}, "emporion-g"),
         "aws:autoscaling/lifecycleHook:LifecycleHook": (
             {"autoscalingGroupName": "emporion-g", "name": "hook"},
-            "emporion-g/hook",
+            "hook",
         ),
         "aws:ssm/parameter:Parameter": ({"name": "/emporion/key"}, "/emporion/key"),
         "aws:cloudwatch/logGroup:LogGroup": ({"name": "/emporion/log"}, "/emporion/log"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
+from zlib import crc32
 
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
@@ -119,13 +120,12 @@ def _table(boto: _Boto, emporion_id: str, inputs: Mapping[str, Any]) -> str:
 def _route(boto: _Boto, _: str, inputs: Mapping[str, Any]) -> str:
     table, destination = inputs["routeTableId"], inputs["destinationCidrBlock"]
     boto.of("ec2").create_route(RouteTableId=table, DestinationCidrBlock=destination, GatewayId=inputs["gatewayId"])
-    return f"{table}_{destination}"
+    return f"r-{table}{crc32(destination.encode())}"
 
 
 def _association(boto: _Boto, _: str, inputs: Mapping[str, Any]) -> str:
     table, subnet = inputs["routeTableId"], inputs["subnetId"]
-    boto.of("ec2").associate_route_table(RouteTableId=table, SubnetId=subnet)
-    return f"{subnet}/{table}"
+    return str(boto.of("ec2").associate_route_table(RouteTableId=table, SubnetId=subnet)["AssociationId"])
 
 
 def _group(boto: _Boto, emporion_id: str, inputs: Mapping[str, Any]) -> str:
@@ -220,7 +220,7 @@ def _event_rule(boto: _Boto, emporion_id: str, inputs: Mapping[str, Any]) -> str
 def _event_target(boto: _Boto, _: str, inputs: Mapping[str, Any]) -> str:
     target = {"Id": inputs["targetId"], "Arn": inputs["arn"]}
     boto.of("events").put_targets(Rule=inputs["rule"], Targets=[target])
-    return f"{inputs['rule']}/{inputs['targetId']}"
+    return f"{inputs['rule']}-{inputs['targetId']}"
 
 
 _MAKERS: Mapping[str, Callable[[_Boto, str, Mapping[str, Any]], str]] = {

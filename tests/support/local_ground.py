@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,6 @@ from emporion.market.stand_in import Refusal, StandIn
 __all__ = ["LocalGround"]
 
 INSTANCE = "aws:ec2/instance:Instance"
-IMPORT_ID: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "aws:cloudwatch/eventTarget:EventTarget": lambda inputs: f"{inputs['rule']}/{inputs['targetId']}",
-    "aws:ec2/route:Route": lambda inputs: f"{inputs['routeTableId']}_{inputs['destinationCidrBlock']}",
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": (
-        lambda inputs: f"{inputs['subnetId']}/{inputs['routeTableId']}"
-    ),
-    "aws:s3/bucketObjectv2:BucketObjectv2": lambda inputs: f"{inputs['bucket']}/{inputs['key']}",
-}
-"""Type token -> what `pulumi import` takes, where that is not the id."""
 
 
 class LocalGround:
@@ -58,8 +49,7 @@ class LocalGround:
         return made.id
 
     def make(self, token: str, emporion_id: str, inputs: Mapping[str, Any]) -> str:
-        made = self._create(token, f"thing-{emporion_id}", STACK, inputs)
-        return IMPORT_ID[token](inputs) if token in IMPORT_ID else made
+        return self._create(token, f"thing-{emporion_id}", STACK, inputs)
 
     def remove(self, token: str, found: str) -> None:
         gone = self._life(token, "").delete(found)

@@ -13,8 +13,17 @@ from typing import Any, Protocol
 from emporion.market.offer import Offer
 
 __all__ = [
-    "Cloud", "CloudApi", "CloudError", "CloudNode", "ErrorKind", "FoundImage", "Pending", "classify", "identity",
-    "installed_clouds", "open_api",
+    "Cloud",
+    "CloudApi",
+    "CloudError",
+    "CloudNode",
+    "ErrorKind",
+    "FoundImage",
+    "Pending",
+    "classify",
+    "identity",
+    "installed_clouds",
+    "open_api",
 ]
 
 
@@ -131,7 +140,9 @@ class CloudApi(Protocol):
         ...
 
     def find(self, pending: Pending) -> str | None:
-        """Return the Pulumi id of what `pending` made, or None when it made nothing.
+        """Return the id under which the state holds what `pending` made, or None when it made nothing.
+
+        It is the id of a create's answer, not the spelling that `pulumi import` takes where the two differ.
 
         By `emporion-id` tag or name where the type has one, else by its parent (route in its table, rule in its group).
         """
@@ -213,7 +224,7 @@ def open_api(cloud: Cloud, region: str, world: str) -> CloudApi:
 
 
 def identity(project: str, stack: str, urn: str, generation: int) -> str:
-    """Return the `emporion-id` of a resource: 20 hex digits of SHA-256 over what makes it itself (DESIGN.md section 8)."""
+    """Return the `emporion-id` of a resource: 20 hex digits of SHA-256 over what makes it itself."""
     import hashlib  # noqa: PLC0415 - start-up
 
     return hashlib.sha256("\n".join([project, stack, urn, str(generation)]).encode()).hexdigest()[:20]

@@ -13,7 +13,7 @@ from emporion.market.errors import ExitCode, UserError
 __all__ = ["Finder", "only", "same_document", "tag_filter", "tags_of"]
 
 Finder = Callable[[Clients, Pending], str | None]
-"""Returns the id that `pulumi import` takes for the type, or None when nothing was made."""
+"""Returns the id that the state holds for the type, or None when nothing was made."""
 
 
 def only(ids: Iterable[str], pending: Pending, region: str) -> str | None:

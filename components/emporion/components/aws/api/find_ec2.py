@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from emporion.components.aws.api.find import Finder, only, tag_filter
 from emporion.components.aws.api.session import Clients, pages, unless_absent
@@ -66,22 +67,23 @@ _DESTINATIONS = {
 
 
 def _route(clients: Clients, pending: Pending) -> str | None:
-    """Return `TABLE_DESTINATION`, as `pulumi import` takes it."""
+    """Return `r-TABLE` and the CRC-32 of the destination: the id that the provider makes up for a route."""
     table = _table(clients, pending.inputs["routeTableId"])
     for ours, theirs in _DESTINATIONS.items():
         wanted = pending.inputs.get(ours)
         if table and wanted and any(route.get(theirs) == wanted for route in table["Routes"]):
-            return f"{table['RouteTableId']}_{wanted}"
+            return f"r-{table['RouteTableId']}{crc32(wanted.encode())}"
     return None
 
 
 def _association(clients: Clients, pending: Pending) -> str | None:
-    """Return `SUBNET/TABLE` (or `GATEWAY/TABLE`), as `pulumi import` takes it."""
     table = _table(clients, pending.inputs["routeTableId"])
     for ours, theirs in {"subnetId": "SubnetId", "gatewayId": "GatewayId"}.items():
         wanted = pending.inputs.get(ours)
-        if table and wanted and any(link.get(theirs) == wanted for link in table["Associations"]):
-            return f"{wanted}/{table['RouteTableId']}"
+        for link in table["Associations"] if table and wanted else ():
+            if link.get(theirs) == wanted:
+                found: str = link["RouteTableAssociationId"]
+                return found
     return None
 
 

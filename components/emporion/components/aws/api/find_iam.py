@@ -34,7 +34,7 @@ def _policy(clients: Clients, pending: Pending) -> str | None:
 
 
 def _attachment(clients: Clients, pending: Pending) -> str | None:
-    """Return `ROLE/ARN`, as `pulumi import` takes it."""
+    """Return `ROLE/ARN`."""
     role, arn = pending.inputs["role"], pending.inputs["policyArn"]
     attached = unless_absent(
         _ABSENT, lambda: list(pages(clients.iam, "list_attached_role_policies", "AttachedPolicies", RoleName=role))

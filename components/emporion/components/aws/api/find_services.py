@@ -21,13 +21,13 @@ def _group(clients: Clients, pending: Pending) -> str | None:
 
 
 def _hook(clients: Clients, pending: Pending) -> str | None:
-    """Return `GROUP/HOOK`, as `pulumi import` takes it."""
-    group, name = pending.inputs["autoscalingGroupName"], pending.inputs["name"]
+    name: str = pending.inputs["name"]
+    group = pending.inputs["autoscalingGroupName"]
     answer = unless_absent(
         {"ValidationError"},  # the group does not exist
         lambda: clients.autoscaling.describe_lifecycle_hooks(AutoScalingGroupName=group, LifecycleHookNames=[name]),
     )
-    return f"{group}/{name}" if answer and answer["LifecycleHooks"] else None
+    return name if answer and answer["LifecycleHooks"] else None
 
 
 def _file_system(clients: Clients, pending: Pending) -> str | None:
@@ -94,22 +94,21 @@ def _event_rule(clients: Clients, pending: Pending) -> str | None:
     """Return `RULE`, or `BUS/RULE` on another bus than the default one."""
     name, bus = pending.inputs["name"], pending.inputs.get("eventBusName") or _DEFAULT_BUS
     found = unless_absent(_NO_RULE, lambda: clients.events.describe_rule(Name=name, EventBusName=bus))
-    return _on(bus, name) if found else None
+    if not found:
+        return None
+    return str(name) if bus == _DEFAULT_BUS else f"{bus}/{name}"
 
 
 def _event_target(clients: Clients, pending: Pending) -> str | None:
-    """Return `RULE/TARGET`, or `BUS/RULE/TARGET`, as `pulumi import` takes it."""
+    """Return `RULE-TARGET`, or `BUS-RULE-TARGET` on another bus than the default one."""
     rule, bus = pending.inputs["rule"], pending.inputs.get("eventBusName") or _DEFAULT_BUS
     targets = unless_absent(
         _NO_RULE, lambda: list(pages(clients.events, "list_targets_by_rule", "Targets", Rule=rule, EventBusName=bus))
     )
     key, wanted = ("Id", pending.inputs["targetId"]) if "targetId" in pending.inputs else ("Arn", pending.inputs["arn"])
-    ours = (_on(bus, f"{rule}/{target['Id']}") for target in targets or () if target[key] == wanted)
+    prefix = rule if bus == _DEFAULT_BUS else f"{bus}-{rule}"
+    ours = (f"{prefix}-{target['Id']}" for target in targets or () if target[key] == wanted)
     return only(ours, pending, clients.region)
-
-
-def _on(bus: str, rule: str) -> str:
-    return rule if bus == _DEFAULT_BUS else f"{bus}/{rule}"
 
 
 def _parameter(clients: Clients, pending: Pending) -> str | None:
