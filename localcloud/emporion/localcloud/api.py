@@ -45,7 +45,7 @@ class LocalCloud:
         return self._rules.account
 
     def find(self, pending: Pending) -> str | None:
-        """Return the id that `pulumi import` takes for what `pending` made, or None when it made nothing.
+        """Return the id under which the state holds what `pending` made, or None when it made nothing.
 
         By its `emporion-id` where the world noted one; else by what makes it unique in its parent.
         """
@@ -63,7 +63,7 @@ class LocalCloud:
                     ExitCode.FAILED,
                 )
             same = tagged or [row for row in rows if self._is_same(world, rule, row, pending)]
-            return self._import_id(world, rule, same[0]) if same else None
+            return same[0].id if same else None
 
     def _is_here(self, rule: TypeRule, row: Resource) -> bool:
         return row.owner is None and (rule.is_global or row.region == self._region)
@@ -80,9 +80,6 @@ class LocalCloud:
         return _follows_from_inputs(rule) and row.id == Maker(
             world, self._rules, row.token, "", self._region, asked, ""
         ).make_id(rule.id)
-
-    def _import_id(self, world: World, rule: TypeRule, row: Resource) -> str:
-        return Maker.of(world, self._rules, row).text(rule.import_id) if rule.import_id else row.id
 
     def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
         """Return the stack's machines, by launch time."""

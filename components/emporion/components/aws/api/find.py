@@ -43,7 +43,6 @@ def tags_of(item: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in item.get("Tags") or []}
 
 
-def same_document(left: str, right: str) -> bool:
-    """Whether two JSON documents say the same."""
-    same: bool = json.loads(left) == json.loads(right)
-    return same
+def same_document(left: str, right: object) -> bool:
+    """Whether two JSON documents say the same; one that the state keeps encrypted (None) says nothing."""
+    return isinstance(right, str) and bool(json.loads(left) == json.loads(right))
