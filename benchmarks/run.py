@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import report
 
-BENCHMARKS = ("cli",)
+BENCHMARKS = ("cli", "preview")
 """Modules of this folder with `sections() -> list[Section]`."""
 
 
