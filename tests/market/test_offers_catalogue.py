@@ -90,6 +90,11 @@ def test_a_filter_finds_what_looking_at_every_offer_finds(bundled: Catalogue, wa
     ]
     assert list(bundled.find_offers(wanted)) == expected
 
+    prices = sorted((offer.usd_per_hour, offer.id) for offer in expected)
+    count, cheapest = bundled.tally(wanted)
+    assert count == len(expected)
+    assert (cheapest.id if cheapest else None) == (prices[0][1] if prices else None)
+
 
 def _is_us(offer: Offer) -> bool:
     (row,) = [row for row in rows("regions.csv") if (row["provider"], row["region"]) == (offer.provider, offer.region)]

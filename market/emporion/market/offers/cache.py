@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
@@ -68,13 +67,12 @@ def store(folder: Path | None, key: str, table: Table) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
+        unfinished = folder / f".new-{os.getpid()}-{key}"
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(encode(table, key))
-            os.replace(name, folder / f"{key}.cat")  # noqa: PTH105 - mkstemp gives a str
+            unfinished.write_bytes(encode(table, key))
+            unfinished.replace(folder / f"{key}.cat")
         except OSError:
-            Path(name).unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
             raise
         _forget_old(folder)
     except OSError as error:

@@ -137,15 +137,8 @@ class Catalogue:
 
     def find_offers(self, wanted: OfferFilter) -> tuple[Offer, ...]:
         """Return the offers that pass, in the order of the file; of one row on-demand, spot, reserved."""
-        found = []
         markets = [market for market in Market if market in wanted.markets]
-        prices = {market: self._table.columns[market.value].codes for market in markets}
-        unsold = {market: _code_of(self._table.columns[market.value].texts, None) for market in markets}
-        for row in self._rows(wanted):
-            for market in markets:
-                if prices[market][row] != unsold[market]:
-                    found.append(self._maker.offer(row, market))  # noqa: PERF401 - two conditions read better here
-        return tuple(found)
+        return tuple(self._maker.offers(self._rows(wanted), markets))
 
     def count(self, wanted: OfferFilter) -> int:
         """Return how many rows pass, without making offers."""
@@ -163,7 +156,7 @@ class Catalogue:
             count += len(sold)
             if sold:
                 least = min(price for price, _ in sold)
-                cheapest += [self._maker.offer(row, market) for price, row in sold if price == least]
+                cheapest += self._maker.offers([row for price, row in sold if price == least], [market])
         return count, min(cheapest, key=lambda offer: (offer.usd_per_hour, offer.id), default=None)
 
     def _rows(self, wanted: OfferFilter) -> Iterator[int]:
@@ -245,7 +238,3 @@ class Catalogue:
         Raises: UserError E-REGION: when one names none, with the nearest name.
         """
         check_regions(globs, self.sites, providers)
-
-
-def _code_of(texts: tuple[str | None, ...], text: str | None) -> int | None:
-    return texts.index(text) if text in texts else None

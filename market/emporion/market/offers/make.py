@@ -2,97 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import TypeVar
+from functools import cached_property
+from typing import Any
 
 from emporion.market.offer import Market, Offer
 from emporion.market.offers.columns import Table
 from emporion.market.offers.row_prices import spot_is_dearer
-from emporion.market.offers.shape import topology
+from emporion.market.offers.shape import topologies
 
 __all__ = ["OfferMaker"]
 
-_T = TypeVar("_T")
-
 
 class OfferMaker:
-    """Makes offers; each distinct text is converted once, each offer made once."""
+    """Makes offers, each once; what many rows share is converted once."""
 
     def __init__(self, table: Table) -> None:
         """Wrap the table."""
         self._table = table
         self._made: dict[tuple[int, Market], Offer] = {}
-        self._text = {name: _reader(table, name, str) for name in table.columns}
-        self._number = {
-            name: _reader(table, name, Decimal)
-            for name in (
-                "gpu_vram_gb", "vcpus", "ram_gb", "on_demand", "spot", "reserved", "listed_on_demand",
-            )
-        }  # fmt: skip
-        self._whole = {name: _reader(table, name, int) for name in ("gpu_count", "gpu_vram_mib")}
+        self._listed = self._column("listed_on_demand")
+        self._known = {
+            name: (each.nvlink, each.nvlink_gb_s_per_gpu, each.fabric, each.fabric_gbps, each.network_gbps)
+            for name, each in topologies().items()
+        }
 
-    def offer(self, row: int, market: Market) -> Offer:
-        """Return the offer of a row that is sold in this market."""
-        made = self._made.get((row, market))
-        if made is None:
-            made = self._made[row, market] = self._make(row, market)
-        return made
+    @cached_property
+    def _shared(self) -> list[tuple[list[Any], Sequence[int]]]:
+        """The columns of few distinct values, converted, in the order in which `_make` takes them."""
+        columns = self._table.columns
+        return [
+            ([None if text is None else convert(text) for text in columns[name].texts], columns[name].codes)
+            for name, convert in _SHARED
+        ]
 
-    def _make(self, row: int, market: Market) -> Offer:
-        text, number = self._text, self._number
-        provider, region = text["provider"](row) or "", text["region"](row) or ""
-        zone, instance_type, tier = text["zone"](row), text["instance_type"](row) or "", text["tier"](row)
-        distinct = text["distinct"](row)
-        price = number[market.value](row)
-        if price is None:
-            raise ValueError(f"row {row} is not sold {market}")
-        on_demand = number["listed_on_demand"](row)
-        known = topology(provider, instance_type)
-        name = instance_type + (f"@{tier}" if tier else "") + (f"+{distinct}" if distinct else "")
+    def offers(self, rows: Iterable[int], markets: Sequence[Market]) -> list[Offer]:
+        """Return the offers of rows in the markets in which each is sold, in the order of `rows`, then of `markets`."""
+        made = self._made
+        sold = [(market, self._column(market.value)) for market in markets]
+        found: list[Offer] = []
+        for row in rows:
+            shared: list[Any] | None = None
+            for market, (texts, codes) in sold:
+                text = texts[codes[row]]
+                if text is None:
+                    continue
+                offer = made.get((row, market))
+                if offer is None:
+                    if shared is None:
+                        shared = [values[own[row]] for values, own in self._shared]
+                    offer = made[row, market] = self._make(row, market, Decimal(text), shared)
+                found.append(offer)
+        return found
+
+    def _column(self, name: str) -> tuple[Sequence[str | None], Sequence[int]]:
+        column = self._table.columns[name]
+        return column.texts, column.codes
+
+    def _make(self, row: int, market: Market, price: Decimal, shared: list[Any]) -> Offer:
+        (
+            provider, region, zone, instance_type, gpu, gpu_count, vram_gb, vram_mib, vcpus, ram_gb, source, as_of,
+            tier, arch, mig, currency_note, distinct,
+        ) = shared  # fmt: skip
+        texts, codes = self._listed
+        listed = texts[codes[row]]
+        on_demand = None if listed is None else Decimal(listed)
+        known = self._known.get((provider, instance_type), _UNKNOWN)
+        name = instance_type
+        if tier:
+            name += f"@{tier}"
+        if distinct:
+            name += f"+{distinct}"
         warnings: tuple[str, ...] = ()
         if market is Market.SPOT and on_demand is not None and spot_is_dearer(price, on_demand):
             warnings = (f"spot {price} is dearer than on-demand {on_demand}",)
+        # By position: with 26 fields names would take half of the time.
         return Offer(
-            id="/".join((provider, region, zone, name, market) if zone else (provider, region, name, market)),
-            provider=provider,
-            region=region,
-            zone=zone,
-            instance_type=instance_type,
-            market=market,
-            usd_per_hour=price,
-            gpu=text["gpu"](row),
-            gpu_count=self._whole["gpu_count"](row) or 0,
-            gpu_vram_gb=number["gpu_vram_gb"](row),
-            vcpus=number["vcpus"](row),
-            ram_gb=number["ram_gb"](row),
-            source=text["source"](row) or "",
-            as_of=text["as_of"](row),
-            gpu_vram_mib=self._whole["gpu_vram_mib"](row),
-            nvlink=known.nvlink if known else None,
-            nvlink_gb_s_per_gpu=known.nvlink_gb_s_per_gpu if known else None,
-            fabric=known.fabric if known else None,
-            fabric_gbps=known.fabric_gbps if known else None,
-            network_gbps=known.network_gbps if known else None,
-            on_demand_usd_per_hour=on_demand,
-            tier=tier,
-            arch=text["arch"](row) or "x86_64",
-            mig=text["mig"](row),
-            currency_note=text["currency_note"](row),
-            warnings=warnings,
-        )
+            f"{provider}/{region}/{zone}/{name}/{market}" if zone else f"{provider}/{region}/{name}/{market}",
+            provider, region, zone, instance_type, market, price, gpu, gpu_count, vram_gb, vcpus, ram_gb, source or "",
+            as_of, vram_mib, *known, on_demand, tier, arch, mig, currency_note, warnings,
+        )  # fmt: skip
 
 
-def _reader(table: Table, name: str, convert: Callable[[str], _T]) -> Callable[[int], _T | None]:
-    column = table.columns[name]
-    texts, codes = column.texts, column.codes
-    known: dict[int, _T | None] = {}
-
-    def read(row: int) -> _T | None:
-        code = codes[row]
-        if code not in known:
-            text = texts[code]
-            known[code] = None if text is None else convert(text)
-        return known[code]
-
-    return read
+_UNKNOWN = (None, None, None, None, None)
+_SHARED: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("provider", str), ("region", str), ("zone", str), ("instance_type", str), ("gpu", str), ("gpu_count", int),
+    ("gpu_vram_gb", Decimal), ("gpu_vram_mib", int), ("vcpus", Decimal), ("ram_gb", Decimal), ("source", str),
+    ("as_of", str), ("tier", str), ("arch", str), ("mig", str), ("currency_note", str), ("distinct", str),
+)  # fmt: skip

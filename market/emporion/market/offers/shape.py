@@ -15,7 +15,7 @@ from emporion.market.offer import Fabric, Nvlink
 from emporion.market.tables import rows
 from emporion.market.units import parse_memory, plain
 
-__all__ = ["RowError", "Shape", "Topology", "read_shape", "topology", "whole"]
+__all__ = ["RowError", "Shape", "Topology", "read_shape", "topologies", "topology", "whole"]
 
 _MAX_DEVICES = 4096
 _SLICES_PER_GPU = 7
@@ -68,7 +68,9 @@ class Shape:
 
 
 @cache
-def _topologies() -> Mapping[tuple[str, str], Topology]:
+def topologies() -> Mapping[tuple[str, str], Topology]:
+    """Return what is known of machine types, by (provider, instance type)."""
+
     def number(text: str) -> Decimal | None:
         return Decimal(text) if text else None
 
@@ -85,7 +87,7 @@ def _topologies() -> Mapping[tuple[str, str], Topology]:
 
 def topology(provider: str, instance_type: str) -> Topology | None:
     """Return what is known of a machine type, or None."""
-    return _topologies().get((provider, instance_type))
+    return topologies().get((provider, instance_type))
 
 
 def whole(text: str, name: str) -> int:
