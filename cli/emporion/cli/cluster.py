@@ -177,7 +177,7 @@ def ssh(stack: str, node: str | None, project: Path | None) -> None:
             raise UserError(
                 "E-TOOL", f"{tool!r} is not on PATH, it opens the session", "emporion ssh", f"install {tool}"
             )
-    os.execvp(argv[0], argv)  # noqa: S606 - an argument list, no shell
+    os.execvp(argv[0], list(argv))  # noqa: S606 - an argument list, no shell
 
 
 def _session(target: str, world: str | None, project: Path | None, *, as_json: bool) -> Session:
@@ -292,11 +292,11 @@ def _print_status(status: Status, *, verbose: bool) -> None:
         f"planned {placement.planned_at[:10]} with prices of {placement.catalogue_as_of}"
     )
     if verbose:
-        rows = [
+        lines = [
             (line["item"], line["quantity"], line["unit"], _amount(line["usd_per_hour"]), line["quality"])
             for line in placement.cost_lines
         ]
-        click.echo(render.table(["ITEM", "QUANTITY", "UNIT", "$/HR", "QUALITY"], rows, right=["QUANTITY", "$/HR"]))
+        click.echo(render.table(["ITEM", "QUANTITY", "UNIT", "$/HR", "QUALITY"], lines, right=["QUANTITY", "$/HR"]))
 
 
 def _amount(value: str | None) -> str | None:

@@ -10,13 +10,12 @@ import click
 from emporion.cli.context import now
 from emporion.cli.intent_flags import IntentCommand
 from emporion.cli.options import json_option, project_option, world_options
-from emporion.cli.render import json_out, note, print_error, warn
+from emporion.cli.render import json_out, note, print_error, table, warn
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
-    from emporion.market.plan import Plan
-
     from emporion.market.intent import Intent
+    from emporion.market.plan import Plan
 
 __all__ = ["plan"]
 
@@ -69,11 +68,13 @@ def plan(
     wanted = _intent(intent, flags)
     if show_intent:
         return _show(wanted, as_json=as_json)
+    from emporion.cli.planning import catalogue
+    from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan
 
-    from emporion.cli.planning import catalogue
-
-    made = make_plan(wanted, catalogue(offers), now=now(), prefer=prefer, max_pools=max_pools)
+    made = make_plan(
+        wanted, catalogue(offers), clouds=installed_clouds(), now=now(), prefer=prefer, max_pools=max_pools
+    )
     if explain is not None:
         return _explain(made, explain, as_json=as_json)
     if pin is not None or diff is not None:
@@ -141,11 +142,16 @@ def _value(value: object) -> str:
 def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:
     from emporion.market.plan import explain
 
-    told = explain(made, offer)
+    checks = explain(made, offer)
     if as_json:
-        json_out("emporion.explanation/1", {"offer": told.offer_id, "taken": told.taken, "lines": list(told.lines)})
+        fields = ("key", "asked", "seen", "passed", "reason")
+        told = [{name: getattr(check, name) for name in fields} for check in checks]
+        json_out("emporion.explanation/1", {"offer": offer, "checks": told})
     else:
-        click.echo("\n".join(told.lines))
+        rows = [
+            ["ok" if check.passed else "no", check.key, check.asked, check.seen, check.reason or ""] for check in checks
+        ]
+        click.echo(table(["", "CONSTRAINT", "ASKED", "SEEN", "REASON"], rows))
     return ExitCode.DONE
 
 
@@ -163,8 +169,9 @@ def _pin(
     project.check_stack_name(stack)
     chosen = choose_world(project, stack, world)
     if made.recommended is None:
-        return _print(made, as_json=as_json)
-    pinned = preview_pin(project, stack, made, clouds=installed_clouds(), world=chosen, now=now())
+        _print(made, as_json=as_json)
+        return ExitCode.INFEASIBLE
+    pinned = preview_pin(project, stack, made, clouds=installed_clouds(), world=chosen)
     wrote = pin is not None and pinned.wrote
     if wrote:
         pin_stack(project, stack, pinned, world=chosen)
@@ -196,19 +203,17 @@ def _pin(
 
 
 def _print(made: Plan, *, as_json: bool) -> ExitCode:
-    from emporion.market.plan import plan_json
-
     from emporion.cli.plan_view import plan_text
-    from emporion.cli.planning import infeasible
+    from emporion.market.plan import plan_json
 
     document = plan_json(made)
     code = ExitCode.DONE if made.feasible else ExitCode.INFEASIBLE
     if as_json:
         json_out(document["schema"], document)
         return code
-    for warning in document["warnings"]:
-        warn(warning)
     click.echo(plan_text(document), nl=False)
-    if not made.feasible:
-        print_error(infeasible(made))
+    for warning in made.warnings:
+        warn(warning)
+    if made.error is not None:
+        print_error(made.error)
     return code

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emporion.cli.context import environment
-from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
-    from emporion.market.plan import Plan
-
     from emporion.market.intent import Intent
     from emporion.market.offers import Catalogue
+    from emporion.market.plan import Plan
 
-__all__ = ["catalogue", "infeasible", "plan_or_fail"]
+__all__ = ["catalogue", "plan_or_fail"]
 
 
 def catalogue(offers: Path | None) -> Catalogue:
@@ -32,20 +30,12 @@ def catalogue(offers: Path | None) -> Catalogue:
 def plan_or_fail(intent: Intent, now: datetime) -> Plan:
     """Return the plan of an intent over the bundled offers.
 
-    Raises: UserError E-INFEASIBLE (exit 3): when nothing satisfies the intent.
+    Raises: UserError (exit 3): when nothing satisfies the intent.
     """
+    from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan
 
-    plan = make_plan(intent, catalogue(None), now=now)
-    if not plan.feasible:
-        raise infeasible(plan)
+    plan = make_plan(intent, catalogue(None), clouds=installed_clouds(), now=now)
+    if plan.error is not None:
+        raise plan.error
     return plan
-
-
-def infeasible(plan: Plan) -> UserError:
-    """Return the error of a plan without a solution; its fix is the cheapest relaxation."""
-    relaxation = next(iter(plan.relaxations), None)
-    fix = f"{relaxation.change}: {relaxation.to} (${relaxation.total}/hr)" if relaxation else None
-    return UserError(
-        "E-INFEASIBLE", "no offer satisfies this intent", plan.intent.where("resources"), fix, ExitCode.INFEASIBLE
-    )

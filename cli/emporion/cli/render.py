@@ -92,6 +92,7 @@ def error_json(error: UserError) -> dict[str, Any]:
 
 def print_error(error: UserError, stream: IO[str] | None = None) -> None:
     """Print each problem of an error in the form of DESIGN.md section 7 to stderr."""
+    sys.stdout.flush()
     out = sys.stderr if stream is None else stream
     for one in error.problems():
         first, *rest = str(one).split("\n")
@@ -100,12 +101,18 @@ def print_error(error: UserError, stream: IO[str] | None = None) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to stderr."""
-    sys.stderr.write(f"{paint('warning:', 'yellow', sys.stderr)} {text}\n")
+    _say(f"{paint('warning:', 'yellow', sys.stderr)} {text}\n")
 
 
 def note(text: str) -> None:
     """Print a line for people to stderr."""
-    sys.stderr.write(text + "\n")
+    _say(text + "\n")
+
+
+def _say(text: str) -> None:
+    """Write to stderr after what stdout holds back, so that a terminal shows both in their order."""
+    sys.stdout.flush()
+    sys.stderr.write(text)
 
 
 def confirm(question: str, *, yes: bool, where: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from emporion.cli import render
 from emporion.market.clouds import installed_clouds
@@ -16,6 +17,10 @@ from emporion.operations.clusters import Cluster, open_cluster
 from emporion.operations.pinning import Pinned, choose_world, pin_stack, preview_pin
 from emporion.operations.project import Project, find_project
 from emporion.operations.pulumi import Pulumi
+
+if TYPE_CHECKING:
+    from emporion.market.intent import Intent
+    from emporion.market.plan import Plan
 
 __all__ = ["Session", "open_project", "open_session"]
 
@@ -66,13 +71,13 @@ def open_session(
             f"{stack} is pinned since {before.planned_at}; emporion plan {target} --pin {stack} would re-plan it"
         )
         return Session(open_cluster(pulumi, stack, clouds, render.note), None)
-    pinned = preview_pin(project, stack, _plan(intent, now()), clouds=clouds, world=chosen, now=now())
+    pinned = preview_pin(project, stack, _plan(intent, now()), clouds=clouds, world=chosen)
     cloud = clouds[pinned.placement.provider]
     generation = config.generation if config else 0
     return Session(Cluster(pulumi, stack, pinned.placement, generation, cloud, render.note), pinned)
 
 
-def _plan(intent: object, now: datetime):  # noqa: ANN202 - the planner is imported only here
+def _plan(intent: Intent, now: datetime) -> Plan:
     from emporion.cli.planning import plan_or_fail
 
     return plan_or_fail(intent, now)

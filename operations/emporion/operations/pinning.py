@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from emporion.market.clouds import Cloud, FoundImage, open_api
-from emporion.market.errors import ExitCode, UserError
+from emporion.market.errors import UserError
 from emporion.market.pin import PinnedPlacement
-from emporion.market.plan import Plan, diff_plans, pin
+from emporion.market.placement.pinning import ImageKey, images_needed
+from emporion.market.plan import Change, Plan, diff_plans, pin
 from emporion.operations.project import Project
 
 __all__ = ["Pinned", "choose_world", "pin_stack", "preview_pin", "recommended_images"]
@@ -43,46 +43,34 @@ def choose_world(project: Project, stack: str, asked: str | None) -> str:
     return own or asked or "local"
 
 
-def recommended_images(plan: Plan, clouds: Mapping[str, Cloud], world: str) -> dict[tuple[str, str], FoundImage]:
+def recommended_images(plan: Plan, clouds: Mapping[str, Cloud], world: str) -> dict[ImageKey, FoundImage]:
     """Return the newest image for each (purpose, arch) of the plan's recommended placement, asked of its cloud.
 
-    Raises: UserError E-NOT-DEPLOYABLE (exit 3): when no placement of the plan can be stood up; E-CLOUD.
+    Raises: UserError (exit 3): the plan's own when it is not feasible, E-DEPLOY when no placement of it can be stood
+    up; E-CLOUD.
     """
-    chosen = plan.recommended
-    if chosen is None:
-        raise not_deployable(plan)
-    offer = chosen.pools[0].offer
+    needed = images_needed(plan)
+    if plan.recommended is None:  # `images_needed` has raised: for the type checker
+        return {}
+    offer = plan.recommended.pools[0].offer
     api = open_api(clouds[offer.provider], offer.region, world)
-    archs = sorted({pool.offer.arch for pool in chosen.pools})
-    images = {("gpu", arch): api.image("gpu", arch) for arch in archs}
-    images["controller", "x86_64"] = api.image("controller", "x86_64")
-    return images
+    return {key: api.image(*key) for key in needed}
 
 
-def not_deployable(plan: Plan) -> UserError:
-    """Return the error for a feasible plan without a deployable placement."""
-    best = plan.solutions[0] if plan.solutions else None
-    note = best.deploy_note if best else None
-    return UserError(
-        "E-NOT-DEPLOYABLE",
-        "no placement of this plan can be stood up" + (f": {note}" if note else ""),
-        plan.intent.where("constraints.providers"),
-        "ask for a provider that has a component: emporion plan shows which are deployable",
-        ExitCode.INFEASIBLE,
-    )
-
-
-def preview_pin(
-    project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str, now: datetime
-) -> Pinned:
+def preview_pin(project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str) -> Pinned:
     """Return what pinning `plan` to `stack` would write and change, without writing anything."""
-    placement = pin(plan, recommended_images(plan, clouds, world), now=now)
+    images = recommended_images(plan, clouds, world)
+    placement = pin(plan, images)
     config = project.read(stack)
     before = config.pinned(project.config_path(stack)) if config else None
     if before is None:
         return Pinned(placement, (), wrote=True)
-    changes = tuple(diff_plans(before, placement))
+    changes = tuple(_said(change) for change in diff_plans(before, plan, images))
     return Pinned(placement, changes, wrote=bool(changes) or before.intent_hash != placement.intent_hash)
+
+
+def _said(change: Change) -> str:
+    return f"{change.kind} {change.what}: {change.pinned or 'none'} -> {change.now or 'no longer offered'}"
 
 
 def pin_stack(project: Project, stack: str, pinned: Pinned, *, world: str) -> None:
