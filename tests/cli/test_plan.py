@@ -64,7 +64,7 @@ def test_an_impossible_budget_exits_3_with_the_changes_that_would_help(emporion:
     text = emporion("plan", *WISH, "--max-cost", "$1/hr")
     assert text.code == 3
     assert "POSSIBLE WITH" in text.out
-    assert "[E-INFEASIBLE]" in text.err
+    assert "[E-BUDGET]" in text.err
 
 
 def test_flags_replace_what_the_file_says(emporion: Emporion) -> None:
@@ -175,6 +175,8 @@ def test_an_offer_is_walked_through_every_constraint(emporion: Emporion) -> None
     ran = emporion("plan", *WISH, "--explain", "/".join(part for part in parts if part))
     assert ran.code == 0, ran.err
     assert node["instance_type"] in ran.out
+    assert "resources.gpus.min_vram" in ran.out
+    assert "solution 1" in ran.out
 
 
 def test_planning_imports_neither_pulumi_nor_an_sdk() -> None:
@@ -221,7 +223,18 @@ def test_the_difference_to_a_pin_is_shown_and_nothing_written(emporion: Emporion
     same = emporion("plan", intent, "--diff", "demo", "--project", "shop")
     assert "would change nothing" in same.out
     other = emporion(
-        "plan", intent, "--market", "on_demand", "--max-cost", "$99/hr", "--diff", "demo", "--project", "shop"
+        "plan",
+        intent,
+        "--spot-fallback",
+        "false",
+        "--market",
+        "on_demand",
+        "--max-cost",
+        "$99/hr",
+        "--diff",
+        "demo",
+        "--project",
+        "shop",
     )
     assert other.code == 0, other.err
     assert "on_demand" in other.out

@@ -7,6 +7,21 @@ from syrupy.assertion import SnapshotAssertion
 from emporion.cli.plan_view import SHOWN_SOLUTIONS, plan_text
 
 
+INTENT: dict[str, Any] = {
+    "name": "demo",
+    "resources": {
+        "gpus": {
+            "types": ["a100-40gb", "a100-80gb"], "asked": ["a100"], "count_min": 16, "count_max": 16,
+            "min_vram_gb": "40", "topology": "nvlink", "mig": None, "share": False,
+        },
+        "network": {"latency_ms": None, "rdma": "no", "low_latency": True},
+        "nodes_min": None,
+    },
+    "budget": {"max_hourly_usd": "16.00", "auto_scale": False},
+    "constraints": {"providers": ["aws"], "regions": [], "local_zones": False},
+}  # fmt: skip
+
+
 def solution(rank: int, **more: Any) -> dict[str, Any]:
     node = {
         "provider": "aws", "region": "us-east-1", "zone": "use1-az2", "instance_type": "p4d.24xlarge",
@@ -34,7 +49,7 @@ def solution(rank: int, **more: Any) -> dict[str, Any]:
 
 def plan(**more: Any) -> dict[str, Any]:
     return {
-        "schema": "emporion.plan/1", "intent": {"name": "demo"},
+        "schema": "emporion.plan/1", "intent": INTENT,
         "catalogue": {"version": "9d34ec16", "as_of": "2026-08-03"}, "feasible": True, "solutions": [solution(1)],
         "not_deployable": [], "rejected": [], "relaxations": [], "warnings": [], **more,
     }  # fmt: skip
@@ -79,3 +94,18 @@ def test_carbon_is_shown_when_it_was_asked() -> None:
     text = plan_text(plan(solutions=[green]))
     assert "GCO2/H" in text
     assert "1234" in text
+
+
+def test_the_wish_is_shown_as_it_was_understood() -> None:
+    first = plan_text(plan()).splitlines()[0]
+    assert first == (
+        "demo: 16 x a100 (a100-40gb or a100-80gb), min_vram_gb 40, topology nvlink, low_latency true, "
+        "max_hourly_usd 16.00, providers aws"
+    )
+
+
+def test_a_wish_without_gpus_is_shown_too() -> None:
+    intent = {**INTENT, "resources": {**INTENT["resources"], "gpus": None, "nodes_min": 2}}
+    assert plan_text(plan(intent=intent)).splitlines()[0] == (
+        "demo: low_latency true, nodes_min 2, max_hourly_usd 16.00, providers aws"
+    )

@@ -151,7 +151,8 @@ def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:
         rows = [
             ["ok" if check.passed else "no", check.key, check.asked, check.seen, check.reason or ""] for check in checks
         ]
-        click.echo(table(["", "CONSTRAINT", "ASKED", "SEEN", "REASON"], rows))
+        click.echo(f"{offer}\n")
+        click.echo(table([" ", "CONSTRAINT", "ASKED", "SEEN", "REASON"], rows))
     return ExitCode.DONE
 
 

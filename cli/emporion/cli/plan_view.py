@@ -25,7 +25,8 @@ def plan_text(plan: Document) -> str:
 
 def _blocks(plan: Document) -> Iterator[str]:
     catalogue = plan["catalogue"]
-    yield f"{plan['intent']['name']}: prices of {catalogue['as_of']}, catalogue {catalogue['version']}"
+    intent = plan["intent"]
+    yield f"{intent['name']}: {_wish(intent)}\nprices of {catalogue['as_of']}, catalogue {catalogue['version']}"
     if plan["solutions"]:
         yield _solutions(plan["solutions"])
     if plan["not_deployable"]:
@@ -37,6 +38,30 @@ def _blocks(plan: Document) -> Iterator[str]:
         yield _relaxations(plan["relaxations"])
     if plan["rejected"]:
         yield _rejected(plan["rejected"])
+
+
+def _wish(intent: Document) -> str:
+    """Return the normalised wish in one line, the unit in each name: what was understood is shown."""
+    resources = intent["resources"]
+    gpus = resources["gpus"]
+    parts = [_gpus(gpus)] if gpus else []
+    for section in (gpus or {}, resources["network"], resources, intent["budget"], intent["constraints"]):
+        parts += [f"{name} {_word(value)}" for name, value in section.items() if name not in _SAID and _given(value)]
+    return ", ".join(parts)
+
+
+_SAID = frozenset({"types", "asked", "count_min", "count_max", "gpus", "network"})
+
+
+def _gpus(gpus: Document) -> str:
+    low, high = gpus["count_min"], gpus["count_max"]
+    asked, models = " or ".join(gpus["asked"]) or "any GPU", " or ".join(gpus["types"])
+    number = str(low) if low == high else f"{low}..{high}"
+    return f"{number} x {asked}" if models in {"", asked} else f"{number} x {asked} ({models})"
+
+
+def _given(value: object) -> bool:
+    return value not in (None, False, "no", "any", [])
 
 
 def _solutions(solutions: Sequence[Document]) -> str:
@@ -163,6 +188,8 @@ def _relaxations(relaxations: Sequence[Document]) -> str:
 
 
 def _word(value: object) -> str | None:
+    if value is True:
+        return "true"
     if isinstance(value, (list, tuple)):
         return ", ".join(str(one) for one in value) or "any"
     return None if value is None else str(value)
