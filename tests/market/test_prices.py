@@ -122,3 +122,12 @@ def test_more_traffic_never_costs_less_and_pays_no_more_than_its_dearest_band(
 def test_beyond_the_last_known_band_its_rate_goes_on(volume: Decimal) -> None:
     rate = EgressRate((Band(Decimal(0), Decimal(10), Decimal("0.1")),), "quoted", "a test", None, "r")
     assert rate.cost(volume) == volume * Decimal("0.1")
+
+
+def test_every_line_of_a_chain_has_a_price_except_the_known_hole() -> None:
+    without = [
+        (row["provider"], row["line"])
+        for row in rows("chain.csv")
+        if row["item"] and BOOK.find(row["provider"], "nowhere", row["item"], row["variant"]) is None
+    ]
+    assert without == [("azure", "file system")]
