@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
+import csv
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from emporion.cli.main import root
+from emporion.market.clouds import installed_clouds
+from emporion.market.intent import FLAGS, intent_from_flags
 from emporion.market.intent.keys import ROOT, Key, Section
-from emporion.market.intent.load import FLAGS
+from emporion.market.offers import load_bundled
+from emporion.market.plan import make_plan, plan_json
 
 REPO = Path(__file__).resolve().parents[1]
 REFERENCE = REPO / "docs" / "reference"
@@ -125,7 +131,19 @@ def errors_page() -> str:
         rows = [[_cell(one.what), _cell(one.fix), one.exit_code, one.room] for one in places if one.what]
         if rows:
             parts += [f"## {code}", _table(["what", "try", "exit", "room"], rows)]
+    named = {code: room for code, room in _named() if code not in found or not any(one.what for one in found[code])}
+    if named:
+        rows = [[code, room] for code, room in sorted(named.items())]
+        parts += ["## Codes whose words depend on the case", _table(["code", "room"], rows)]
     return _page(parts)
+
+
+def _named() -> Iterator[tuple[str, str]]:
+    """Yield every code that stands in the source by itself, with its room."""
+    for path in sorted(REPO.glob("*/emporion/**/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.fullmatch(node.value):
+                yield node.value, path.relative_to(REPO).parts[0]
 
 
 def _raised(path: Path) -> Iterator[Raised]:
@@ -166,9 +184,68 @@ def _text(node: ast.expr | None) -> str:
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
     if isinstance(node, ast.IfExp):
         return " or ".join(dict.fromkeys(text for text in (_text(node.body), _text(node.orelse)) if text))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _text(node.func.value)  # a text with something replaced in it
     if isinstance(node, ast.BinOp):
         return f"{_text(node.left)}{_text(node.right) or '{…}'}"
     return ""
+
+
+def plan_page() -> str:
+    """Return every field of `emporion.plan/1`; the fields are those of plans made now, the words are in a table.
+
+    Raises: LookupError: when a field has no words, or words have no field.
+    """
+    with (Path(__file__).parent / "plan_paths.csv").open(encoding="utf-8", newline="") as file:
+        words = {row["path"]: row["meaning"] for row in csv.DictReader(file)}
+    kinds: dict[str, set[str]] = {}
+    for document in _plans():
+        for path, value in _fields({**document, "intent": {}, "not_deployable": []}, ""):
+            kinds.setdefault(path, set()).add(_KINDS.get(type(value), "object"))
+    undescribed = {path for path in kinds if path not in words and kinds[path] - {"object"}}
+    absent = {path for path in words if path not in kinds} - {"not_deployable[]"}
+    if undescribed or absent:
+        message = f"docs/plan_paths.csv: without words: {sorted(undescribed)}; no such field: {sorted(absent)}"
+        raise LookupError(message)
+    rows = [
+        [f"`{path}`", " or ".join(sorted(kinds.get(path, {"object"}) - {"null"})) or "text", _cell(meaning)]
+        for path, meaning in words.items()
+    ]
+    return _page(
+        [
+            "# emporion.plan/1",
+            GENERATED,
+            "What `emporion plan --json` prints. Money is USD as decimal text; unknown is null, never 0.",
+            _table(["field", "type", "meaning"], rows),
+        ]
+    )
+
+
+_KINDS = {str: "text", bool: "bool", int: "number", float: "number", type(None): "null"}
+
+
+def _plans() -> Iterator[dict[str, Any]]:
+    """Yield plans that have every field between them."""
+    offers, clouds, now = load_bundled(), installed_clouds(), datetime(2026, 12, 1, tzinfo=UTC)
+    wishes: list[dict[str, str]] = [
+        {"gpus": "a100:16", "min_vram": "40gb", "network": "low-latency", "hours": "12"},
+        {"gpus": "a100:8", "max_cost": "$1/hr"},
+    ]
+    for wish in wishes:
+        yield plan_json(make_plan(intent_from_flags(**wish), offers, clouds=clouds, now=now))
+
+
+def _fields(value: object, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            name = f"{path}.{key}".lstrip(".")
+            if not isinstance(inner, list):
+                yield name, inner
+            yield from _fields(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield f"{path}[]", inner
+            yield from _fields(inner, f"{path}[]")
 
 
 def _cell(text: str) -> str:
@@ -186,7 +263,7 @@ def _page(parts: Sequence[str]) -> str:
 
 def pages() -> dict[str, str]:
     """Return the pages by file name."""
-    return {"cli.md": cli_page(), "intent.md": intent_page(), "errors.md": errors_page()}
+    return {"cli.md": cli_page(), "intent.md": intent_page(), "errors.md": errors_page(), "plan-json.md": plan_page()}
 
 
 def stale() -> list[str]:

@@ -6,7 +6,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from emporion.cli.plan_view import SHOWN_SOLUTIONS, plan_text
 
-
 INTENT: dict[str, Any] = {
     "name": "demo",
     "resources": {

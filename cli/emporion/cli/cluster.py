@@ -25,7 +25,7 @@ __all__ = ["down", "preview", "recover", "refresh", "ssh", "status", "up"]
 HOURS_PER_MONTH = 730
 
 
-@click.command
+@click.command(short_help="Show what `up` would change.")
 @click.argument("target")
 @world_options
 @project_option
@@ -37,7 +37,7 @@ def preview(target: str, world: str | None, project: Path | None, as_json: bool)
     _done("preview", session, session.cluster.preview(), as_json=as_json)
 
 
-@click.command
+@click.command(short_help="Make the cluster of a stack or an intent file.")
 @click.argument("target")
 @world_options
 @yes_option
@@ -60,7 +60,7 @@ def up(target: str, world: str | None, yes: bool, project: Path | None, as_json:
     _done("up", session, cluster.up(), as_json=as_json)
 
 
-@click.command
+@click.command(short_help="Read a stack's resources from the cloud into its state.")
 @click.argument("stack")
 @world_options
 @project_option
@@ -71,7 +71,7 @@ def refresh(stack: str, world: str | None, project: Path | None, as_json: bool) 
     _done("refresh", session, session.cluster.refresh(), as_json=as_json)
 
 
-@click.command
+@click.command(short_help="Mend the state after a killed update.")
 @click.argument("stack")
 @click.option(
     "--new-generation",
@@ -107,7 +107,7 @@ def recover(stack: str, new_generation: bool, world: str | None, project: Path |
         click.echo(f"next: emporion up {stack}, or emporion down {stack}")
 
 
-@click.command
+@click.command(short_help="Remove everything that a stack made.")
 @click.argument("stack")
 @click.option("--delete-data", is_flag=True, help="Delete checkpoints and data in the stack's stores too.")
 @world_options
@@ -122,7 +122,7 @@ def down(stack: str, delete_data: bool, world: str | None, yes: bool, project: P
     _done("down", session, session.cluster.down(delete_data=delete_data), as_json=as_json)
 
 
-@click.command
+@click.command(short_help="Show nodes, addresses, storage, role and hourly cost.")
 @click.argument("stack", required=False)
 @click.option("--verbose", is_flag=True, help="Every cost line and output.")
 @project_option
@@ -144,7 +144,7 @@ def status(stack: str | None, verbose: bool, project: Path | None, as_json: bool
         _print_status(current, verbose=verbose)
 
 
-@click.command
+@click.command(short_help="Open a shell on a node.")
 @click.argument("stack")
 @click.argument("node", required=False)
 @project_option
