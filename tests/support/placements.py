@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -137,7 +138,22 @@ def build(
     settings = {f"emporion:{key}": value for key, value in config.items()}
     if placement is not None:
         settings["emporion:placement"] = json.dumps(placement.to_json())
-    asyncio.run(_run(cloud, stack, settings))
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def give_loop() -> None:
+        loops.append(asyncio.new_event_loop())
+        asyncio.set_event_loop(loops[-1])
+
+    async def program() -> None:
+        # The mocks make an event loop in every thread of the pool and leave it open.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4, initializer=give_loop))
+        await _run(cloud, stack, settings)
+
+    try:
+        asyncio.run(program())
+    finally:
+        for loop in loops:
+            loop.close()
     return cloud.built
 
 
