@@ -16,12 +16,16 @@ from grounds import STACK, TRUST, Ground, MotoGround, pending
 from local_ground import LocalGround
 from moto import mock_aws
 
+from emporion.market.clouds import installed_clouds
 from emporion.market.errors import ExitCode, UserError
 
 ID, OTHER = "0123456789abcdef0123", "fedcba98765432100000"
 
 
-@pytest.fixture(params=["aws on moto", "aws in the local world"])
+GROUNDS = ("aws on moto", "aws in the local world")
+
+
+@pytest.fixture(params=GROUNDS)
 def ground(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Ground]:
     if request.param == "aws in the local world":
         monkeypatch.setenv("EMPORION_HOME", str(tmp_path))
@@ -38,6 +42,12 @@ def ground(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
 
 def zone_name(ground: Ground) -> str:
     return next(iter(ground.api.zones().values()))
+
+
+def test_every_installed_cloud_is_tried_for_real_and_in_the_local_world() -> None:
+    assert {ground.split()[0] for ground in GROUNDS} == set(installed_clouds())
+    for cloud in installed_clouds():
+        assert f"{cloud} in the local world" in GROUNDS
 
 
 class Scene:
@@ -207,6 +217,13 @@ def test_what_has_been_deleted_is_not_found(ground: Ground, kind: str) -> None:
     inputs = inputs_of(kind, Scene(ground), ground)
     ground.remove(kind, ground.make(kind, ID, inputs))
     assert ground.api.find(pending(kind, ID, inputs)) is None
+
+
+def test_a_route_has_the_id_that_the_provider_makes_up(ground: Ground) -> None:
+    scene = Scene(ground)
+    inputs = inputs_of("aws:ec2/route:Route", scene, ground)
+    ground.make("aws:ec2/route:Route", ID, inputs)
+    assert ground.api.find(pending("aws:ec2/route:Route", ID, inputs)) == f"r-{scene.table}1080289494"
 
 
 def test_a_child_of_a_missing_parent_is_not_found(ground: Ground) -> None:
