@@ -92,7 +92,7 @@ def _environment(environ: Mapping[str, str], folder: Path, *, private: bool) -> 
             "GOMODCACHE": environ.get("GOMODCACHE") or str(folder / "path" / "pkg" / "mod"),
             "GOCACHE": environ.get("GOCACHE") or str(folder / "build"),
             "GOENV": "off",
-            "GOTELEMETRY": "off",
+            "XDG_CONFIG_HOME": str(folder / "config"),  # where go keeps its telemetry counters
             "GOFLAGS": "-buildvcs=false -modcacherw",  # so that `rm -r` removes the cache
         }
         env.pop("GOROOT", None)
