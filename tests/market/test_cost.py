@@ -188,6 +188,15 @@ def test_the_chain_of_each_cloud_is_priced_or_marked(bundled: Catalogue, offer_i
         assert (line.quality == "unknown") == (line.usd_per_hour is None), line
 
 
+def test_regions_that_no_table_knows_are_priced_alike_and_marked(bundled: Catalogue) -> None:
+    model = CostModel(DEMO, bundled)
+    one, other = (model.overhead("aws", region, 2) for region in ("mars-1", "mars-2"))
+    assert one == other
+    assert one.upper is None
+    for line in one.lines:
+        assert line.quality in ("reference", "unknown", "assumed"), line
+
+
 def test_cloud_nat_is_charged_per_machine_up_to_its_cap(bundled: Catalogue) -> None:
     model = CostModel(DEMO, bundled)
     for nodes, quantity in ((2, 3), (31, 32), (100, 32)):

@@ -9,7 +9,7 @@ without an amount, never 0. docs/explanation/cost.md tells the assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
@@ -22,6 +22,7 @@ from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_csv
 from emporion.market.placement.model import Pool
 from emporion.market.prices import Price, price_book
+from emporion.market.sites import regions
 from emporion.market.tables import DATA
 from emporion.market.transfer import dataset_place, transfer_lines
 
@@ -34,6 +35,7 @@ CONTROLLER_VCPUS = 2
 _REFERENCE_BOUND = Decimal("2.1")
 """Another region's price bounds this one's within this factor: of the items known in 21 or more regions the dearest
 region asks at most 2.07 times the cheapest's price (data/ancillary.csv)."""
+_NOWHERE = "a region without prices of its own"
 _DAY_S = 86_400
 _NANO = Decimal("0.000000001")
 _GIB = Decimal(1 << 30)
@@ -100,31 +102,25 @@ class CostModel:
 
         A file that takes the catalogue's place and names no CPU machine of this region is helped out by the snapshot.
         """
-        found = self._cheapest(self._catalogue, provider, region, zone)
-        if found is None and self._catalogue.source != "bundled":
-            found = self._cheapest(self._snapshot, provider, region, zone)
-        return found
+        fit = self._own_controllers.get((provider, region))
+        if fit is None and self._catalogue.source != "bundled":
+            fit = self._snapshot_controllers.get((provider, region))
+        return min(fit or (), key=lambda offer: (offer.usd_per_hour, offer.zone != zone, offer.id), default=None)
 
     @cached_property
-    def _snapshot(self) -> Catalogue:
-        return load_csv(DATA / "cpu_offers.csv")
+    def _own_controllers(self) -> Mapping[tuple[str, str], list[Offer]]:
+        return _controllers(self._catalogue)
 
-    @staticmethod
-    def _cheapest(catalogue: Catalogue, provider: str, region: str, zone: str | None) -> Offer | None:
-        wanted = OfferFilter(
-            providers=frozenset({provider}), markets=frozenset({Market.ON_DEMAND}), machines="cpu", region=region
-        )
-        fit = [
-            offer
-            for offer in catalogue.find_offers(wanted)
-            if offer.vcpus is not None and offer.vcpus >= CONTROLLER_VCPUS and offer.arch == "x86_64"
-        ]
-        return min(fit, key=lambda offer: (offer.usd_per_hour, offer.zone != zone, offer.id), default=None)
+    @cached_property
+    def _snapshot_controllers(self) -> Mapping[tuple[str, str], list[Offer]]:
+        return _controllers(load_csv(DATA / "cpu_offers.csv"))
 
     # What a site needs
 
     def overhead(self, provider: str, region: str, nodes: int) -> Overhead:
         """Return what a cluster of `nodes` at a site costs beside its machines and interruptions."""
+        if (provider, region) not in regions() and (provider, region) not in self._own_controllers:
+            region = _NOWHERE  # no table tells such regions apart: they are priced once
         key = (provider, region, nodes)
         found = self._overheads.get(key)
         if found is None:
@@ -233,6 +229,15 @@ class CostModel:
             lines += self.overhead(provider, region, count).lines
         lines.append(_interruption_line(sum((pool.usd_per_hour for pool in pools), Decimal(0)), loss_s_per_day))
         return Cost(tuple(lines), sum(pool.gpus for pool in pools), self._intent.model.hours)
+
+
+def _controllers(catalogue: Catalogue) -> dict[tuple[str, str], list[Offer]]:
+    """Return the machines that can be a controller by (provider, region)."""
+    found: dict[tuple[str, str], list[Offer]] = {}
+    for offer in catalogue.find_offers(OfferFilter(markets=frozenset({Market.ON_DEMAND}), machines="cpu")):
+        if offer.vcpus is not None and offer.vcpus >= CONTROLLER_VCPUS and offer.arch == "x86_64":
+            found.setdefault((offer.provider, offer.region), []).append(offer)
+    return found
 
 
 def interruption_usd_per_hour(compute_usd_per_hour: Decimal, loss_s_per_day: int) -> Decimal:
