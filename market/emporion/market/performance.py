@@ -56,7 +56,8 @@ class Joint(NamedTuple):
     """The worst link among the sites of a placement; `None` in its place: one site."""
 
     latency_ms: float
-    bandwidth_gbps: float
+    bandwidth_gbps: float | None
+    """None: as the machines' own network."""
     sites: int
 
 
@@ -150,7 +151,8 @@ def _exchange_s(nodes: tuple[tuple[Machine, int], ...], joint: Joint | None, wor
         latency_ms = max(_hop_ms(each) for each, _ in nodes)
         seconds += 2 * (count - 1) / count * gradients_gb / gb_s + 2 * (count - 1) * latency_ms / 1000
     if joint is not None:
-        gb_s = joint.bandwidth_gbps / 8 * figure("fabric_efficiency")
+        own_gbps = min(_network_gbps(each) for each, _ in nodes)
+        gb_s = min(own_gbps, joint.bandwidth_gbps or own_gbps) / 8 * figure("fabric_efficiency")
         steps = 2 * (joint.sites - 1)
         seconds += steps / joint.sites * gradients_gb / gb_s + steps * joint.latency_ms / 1000
     return seconds

@@ -16,12 +16,13 @@ from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Fabric, Offer
 from emporion.market.offers import Catalogue, OfferFilter
 from emporion.market.performance import workload
+from emporion.market.placement.candidates import NANO, Candidate, Found, Tariff, joint_of, rounded
 from emporion.market.placement.constraints import Constraint, Scope, offer_constraints, size_of
 from emporion.market.placement.demand import Demand, demand
 from emporion.market.placement.figures import figure
 from emporion.market.placement.front import Front, Key, Vector
 from emporion.market.placement.model import Placement, Pool, SiteLink
-from emporion.market.placement.search import NANO, Candidate, Found, Search, Tariff, joint_of, rounded
+from emporion.market.placement.search import Search
 from emporion.market.stability import recovering
 
 __all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter", "nano"]
@@ -108,7 +109,9 @@ class Choice:
         if one_site and not wish.one_site:
             wish = wish.at_one_site()
         intent = self.intent
-        return Search(list(candidates), wish, self.tariff, workload(intent.model), recovering(intent), by_cost)
+        return Search(
+            wish, self.tariff, workload(intent.model), recovering(intent), by_cost, candidates=list(candidates)
+        )
 
     @cached_property
     def tariff(self) -> Tariff:

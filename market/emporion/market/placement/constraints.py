@@ -16,6 +16,7 @@ from functools import lru_cache
 from emporion.market.gpus import all_gpus, meets_vram
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
+from emporion.market.placement.ages import age_s
 from emporion.market.sites import region_matches
 
 __all__ = ["Constraint", "Scope", "offer_constraints", "size_of"]

@@ -13,10 +13,10 @@ from itertools import combinations
 
 from emporion.market.intent.model import Intent
 from emporion.market.offers import Catalogue
+from emporion.market.placement.candidates import NANO, STEP
 from emporion.market.placement.choose import Terms, choose
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation
-from emporion.market.placement.search import STEP
 
 __all__ = ["relaxations", "usd"]
 
@@ -44,7 +44,7 @@ def cheapest_usd(intent: Intent, catalogue: Catalogue, terms: Terms) -> Decimal 
 
 def usd(steps: int) -> Decimal:
     """Return a compared cost in USD."""
-    return Decimal(steps) * STEP / 1_000_000_000
+    return Decimal(steps) * STEP / NANO
 
 
 def _opened(intent: Intent, ways: Iterable[Knob]) -> Intent:

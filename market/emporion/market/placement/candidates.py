@@ -1,0 +1,85 @@
+"""What the search works on: candidates, compositions, placements found, and whole-number money.
+
+Money is whole 1e-9 USD and rounded half up to 1e-4 USD once, at the end, for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from emporion.market.graph import Kind, Site, link
+from emporion.market.performance import Joint
+from emporion.market.placement.figures import figure
+
+__all__ = ["NANO", "STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "joint_of", "rounded"]
+
+NANO = 1_000_000_000
+STEP = NANO // 10_000
+"""The rounding step of a compared cost."""
+_DAY_S = 86_400
+
+
+class Candidate(NamedTuple):
+    """An offer that passed every constraint on single offers."""
+
+    price: int
+    """1e-9 USD per machine-hour."""
+    id: str
+    number: int
+    """Of the offer in the graph."""
+    kind: Kind
+    site: Site
+    size: int
+
+
+class Composition(NamedTuple):
+    """How many machines of which kinds; two of equal kind are two offers."""
+
+    kinds: tuple[Kind, ...]
+    counts: tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A placement that the search found: candidates with how many machines of each, smallest id first."""
+
+    parts: tuple[tuple[Candidate, int], ...]
+
+    @property
+    def nodes(self) -> int:
+        """Machines in all."""
+        return sum(count for _, count in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What a placement costs besides its machines, and what it may cost."""
+
+    overhead: Callable[[str, str, int], tuple[int, int | None]]
+    """(provider, region, nodes there) -> (1e-9 USD per hour, its upper bound or None)."""
+    ceiling: Callable[[int], int | None]
+    """GPUs -> the most that the judged cost may be, in 1e-9 USD per hour; None: no limit."""
+
+
+def full_chain(compute: int, loss_s: int, overhead: int) -> int:
+    """Return the cost of machines worth `compute`, with the time paid for and lost to interruptions, and the rest."""
+    return compute + overhead - (-compute * loss_s // _DAY_S)
+
+
+def rounded(nano: int) -> int:
+    """Return a cost in whole 1e-4 USD, half up."""
+    return (nano + STEP // 2) // STEP
+
+
+def joint_of(sites: Sequence[Site]) -> Joint | None:
+    """Return the worst link among sites, None for one site."""
+    distinct = sorted(set(sites), key=str)
+    if len(distinct) == 1:
+        return None
+    links = [link(one, other) for one, other in combinations(distinct, 2)]
+    unknown = figure("regions_latency_ms_unknown")
+    latency_ms = max(unknown if each.latency_ms is None else each.latency_ms for each in links)
+    speeds = [each.bandwidth_gbps for each in links if each.bandwidth_gbps is not None]
+    return Joint(latency_ms, min(speeds, default=None), len(distinct))
