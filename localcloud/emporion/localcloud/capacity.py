@@ -38,15 +38,20 @@ def set_capacity(
             )
 
 
-def machine_limit(world: World, provider: str, region: str, zone: str, instance_type: str) -> tuple[int, str] | None:
-    """Return the capacity for a type in a zone and the zone that it counts over (`*`: the region); None: no limit."""
+def machine_limit(
+    world: World, provider: str, region: str, zones: tuple[str, str], instance_type: str
+) -> tuple[int, str] | None:
+    """Return the capacity for a type in a zone and the zone that it counts over (`*`: the region); None: no limit.
+
+    `zones`: the zone's name and its id; capacity may be set by either.
+    """
     rows = world.query(
-        "SELECT machines, zone FROM capacity WHERE provider IN ('*', ?) AND region IN ('*', ?) AND zone IN ('*', ?)"
+        "SELECT machines, zone FROM capacity WHERE provider IN ('*', ?) AND region IN ('*', ?) AND zone IN ('*', ?, ?)"
         " AND instance_type IN ('*', ?)"
         " ORDER BY zone = '*', instance_type = '*', region = '*', provider = '*' LIMIT 1",
         provider,
         region,
-        zone,
+        *zones,
         instance_type,
     )
     return (int(rows[0][0]), str(rows[0][1])) if rows else None

@@ -134,16 +134,23 @@ def _no_room(world: World, rules: StandIn, region: str, launch: Launch, *, machi
                 used = sum(one.facts.get("reservation_id") == row.id for one in running)
                 return None if used < count else _told(rules, "reservation", launch)
         return _told(rules, "no_reservation", launch)
-    limit = machine_limit(world, rules.plugin, region, launch.zone, launch.instance_type)
+    zone_ids = {name: zone_id for zone_id, name in rules.zones(region).items()}
+    here = (launch.zone, zone_ids.get(launch.zone, ""))
+    limit = machine_limit(world, rules.plugin, region, here, launch.instance_type)
     if limit is None:
         return None
-    total, zone = limit
+    total, counted = limit
+    over_region = counted == ANY
     used = sum(
-        _is(one, launch.instance_type) and zone in (ANY, one.facts["zone"]) and not one.facts.get("reservation_id")
+        _is(one, launch.instance_type)
+        and (over_region or one.facts["zone"] == launch.zone)
+        and not one.facts.get("reservation_id")
         for one in running
     )
     held = sum(
-        count for _, (where, kind, count) in reservations if kind == launch.instance_type and zone in (ANY, where)
+        count
+        for _, (zone, kind, count) in reservations
+        if kind == launch.instance_type and (over_region or zone == launch.zone)
     )
     return None if used + held + machines <= total else _told(rules, "capacity", launch)
 

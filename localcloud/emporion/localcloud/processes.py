@@ -17,9 +17,10 @@ def home_from(environ: Mapping[str, str]) -> Path:
     """Return Emporion's home folder as the environment names it."""
     given = environ.get("EMPORION_HOME")
     if given:
-        return Path(given)
-    state = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "emporion"
+        return Path(given).expanduser().absolute()
+    state = environ.get("XDG_STATE_HOME")
+    base = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return base / "emporion"
 
 
 def live_plugins(world: World) -> list[int]:

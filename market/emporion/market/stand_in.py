@@ -155,8 +155,8 @@ class TypeRule:
     """The input whose presence turns autonaming off (`namePrefix`)."""
     replace: frozenset[str] = frozenset()
     """Inputs, top level or dotted, whose change replaces."""
-    replace_if: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
-    """Inputs that replace for some changes only, by old and new value."""
+    replace_if: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], bool]] = field(default_factory=dict)
+    """Inputs whose change replaces in some cases only, by all old and all new inputs; new ones may be unknown."""
     enums: Mapping[str, EnumSource | tuple[str, ...]] = field(default_factory=dict)
     """Dotted input path -> the values allowed now."""
     references: tuple[Reference, ...] = ()

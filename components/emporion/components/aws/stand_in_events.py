@@ -95,6 +95,7 @@ EVENTS: Mapping[str, TypeRule] = {
             "receiveWaitTimeSeconds": 0,
             "visibilityTimeoutSeconds": 30,
         },
+        fills={"sqsManagedSseEnabled": True},
         replace=frozenset({"name", "namePrefix", "fifoQueue"}),
         validate=(checks.name_length("name", 80, "InvalidParameterValue"),),
         exists=Refusal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from emporion.components.aws import stand_in_checks as checks
 from emporion.components.aws.stand_in_network import group_reference, subnet_reference
@@ -28,6 +29,10 @@ def _version(making: Making) -> int:
 
 def _default_version(making: Making) -> int:
     return _version(making) if making.inputs.get("updateDefaultVersion") else int(making.old["defaultVersion"])
+
+
+def _new_for_user_data(_old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return bool(new.get("userDataReplaceOnChange"))
 
 
 def _template_reference(path: str) -> Reference:
@@ -72,6 +77,7 @@ MACHINES: Mapping[str, TypeRule] = {
             - {"userDataBase64.never"}
         ),
         # A stopped instance takes new user data, unless the program asks for a new one.
+        replace_if={"userData": _new_for_user_data, "userDataBase64": _new_for_user_data},
         enums={
             "instanceType": _TYPES,
             "instanceMarketOptions.marketType": _MARKET_TYPES,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
+from zlib import crc32
 
 from emporion.components.aws.stand_in_checks import address_kinds
 from emporion.components.aws.stand_in_zones import zones
@@ -52,6 +54,13 @@ def group_reference(path: str) -> Reference:
         "The security group '{value}' does not exist",
         also=((_VPC, "defaultSecurityGroupId"),),
     )
+
+
+def _route_id(making: Making) -> str:
+    """Return the id that the provider makes up (terraform-provider-aws, `routeCreateID`, 2026-11)."""
+    destinations = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
+    destination = next((str(making.inputs[name]) for name in destinations if making.inputs.get(name)), "")
+    return f"r-{making.inputs['routeTableId']}{crc32(destination.encode())}"
 
 
 def _table_reference(path: str = "routeTableId") -> Reference:
@@ -135,6 +144,11 @@ def _allocated(making: Making) -> str | None:
     return str(address.outputs["publicIp"]) if address else None
 
 
+def _vpc_of(making: Making) -> str | None:
+    subnet = making.find(_SUBNET, str(making.inputs.get("subnetId")))
+    return str(subnet.outputs["vpcId"]) if subnet else None
+
+
 def _public_ip(making: Making) -> str:
     number = int(making.hex(6, "public"), 16)
     return f"203.0.113.{number % 254 + 1}"  # TEST-NET-3 (RFC 5737): nobody's address
@@ -165,6 +179,15 @@ _RULE_KEY = (
 )
 
 
+def _another_kind(kind: str) -> Callable[[Mapping[str, Any], Mapping[str, Any]], bool]:
+    """Return whether a rule's peer becomes, or was, of this kind: another value of the same kind is only an edit."""
+    return lambda old, new: (old.get(kind) is None) != (new.get(kind) is None)
+
+
+def _may_not_become(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return (old.get("instanceTenancy"), new.get("instanceTenancy")) != ("dedicated", "default")
+
+
 def _rule(noun: str, api: str) -> TypeRule:
     return TypeRule(
         noun,
@@ -172,8 +195,7 @@ def _rule(noun: str, api: str) -> TypeRule:
         "sgr-{hex17}",
         outputs={"arn": _arn("security-group-rule"), "securityGroupRuleId": "{id}"},
         replace=frozenset({"securityGroupId"}),
-        # Another value of the same kind of peer is an edit, another kind is another rule (terraform-provider-aws).
-        replace_if={kind: lambda old, new: (old is None) != (new is None) for kind in _RULE_KEY[4:]},
+        replace_if={kind: _another_kind(kind) for kind in _RULE_KEY[4:]},
         references=(group_reference("securityGroupId"), group_reference("referencedSecurityGroupId")),
         unique=_RULE_KEY,
         validate=(address_kinds,),
@@ -198,7 +220,7 @@ NETWORK: Mapping[str, TypeRule] = {
         defaults={"enableDnsSupport": True, "instanceTenancy": "default"},
         fills={"enableDnsHostnames": False, "enableNetworkAddressUsageMetrics": False},
         replace=frozenset({"cidrBlock"}),
-        replace_if={"instanceTenancy": lambda old, new: (old, new) != ("dedicated", "default")},
+        replace_if={"instanceTenancy": _may_not_become},
         in_use=(
             _violates(_SUBNET, "vpcId", _VPC_TEXT),
             _violates(_GATEWAY, "vpcId", _VPC_TEXT),
@@ -268,6 +290,7 @@ NETWORK: Mapping[str, TypeRule] = {
             "networkBorderGroup": "{region}",
             "publicIpv4Pool": lambda _: "amazon",
         },
+        fills={"domain": "vpc"},
         replace=frozenset({"address", "domain", "networkBorderGroup", "publicIpv4Pool"}),
         in_use=(
             InUse(
@@ -283,6 +306,7 @@ NETWORK: Mapping[str, TypeRule] = {
             "networkInterfaceId": lambda making: f"eni-{making.hex(17, 'eni')}",
             "privateIp": _private_ip,
             "publicIp": _allocated,
+            "vpcId": _vpc_of,
             "associationId": lambda making: f"eipassoc-{making.hex(17, 'as')}",
         },
         defaults={"connectivityType": "public"},
@@ -312,7 +336,7 @@ NETWORK: Mapping[str, TypeRule] = {
     _ROUTE: TypeRule(
         "EC2 Route",
         "EC2:Route",
-        lambda making: f"r-{making.inputs['routeTableId']}{int(making.hex(8), 16)}",
+        _route_id,
         outputs={"origin": lambda _: "CreateRoute", "state": lambda _: "active"},
         replace=frozenset(
             {"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId"}

@@ -32,6 +32,11 @@ def _mount_name(making: Making) -> str:
     )
 
 
+def _shrinks(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    before, after = old.get("storageCapacity"), new.get("storageCapacity")
+    return isinstance(before, int) and isinstance(after, int) and after < before
+
+
 def _etag(making: Making) -> str:
     content = making.inputs.get("content") or making.inputs.get("sourceHash") or making.inputs.get("etag") or ""
     import hashlib  # noqa: PLC0415 - start-up of the plugin
@@ -180,7 +185,7 @@ STORAGE: Mapping[str, TypeRule] = {
                 "perUnitStorageThroughput",
             }
         ),
-        replace_if={"storageCapacity": lambda old, new: int(new) < int(old)},
+        replace_if={"storageCapacity": _shrinks},
         references=(subnet_reference("subnetIds"), group_reference("securityGroupIds")),
         validate=(checks.lustre,),
         in_use=(

@@ -11,7 +11,7 @@ from pathlib import Path
 from emporion.localcloud.plugin.calls import Caller, kill_process
 from emporion.localcloud.plugin.provider import Provider
 from emporion.localcloud.plugin.schema import Schemas
-from emporion.localcloud.plugin.server import Servicer, start_server
+from emporion.localcloud.plugin.server import RefusingServicer, Servicer, start_server
 from emporion.localcloud.plugin.watch import leave_with
 from emporion.localcloud.processes import forget_plugin, home_from, note_plugin
 from emporion.localcloud.world import World
@@ -25,23 +25,28 @@ def main(arguments: list[str]) -> int:
     engine = os.getppid()
     module, _, attribute = rules_at.partition(":")
     rules: StandIn = getattr(import_module(module), attribute)
-    try:
-        world = World.open(home_from(os.environ))
-    except UserError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return int(error.exit_code)
-    schemas = Schemas(_package(rules.sdk), version, _cache_folder(), _botocore)
-    provider = Provider(Caller(world, rules, kill_process(engine)), schemas)
-    server, port = start_server(Servicer(provider, version))
-    note_plugin(world, os.getpid(), rules.plugin, engine)
+    world, servicer = _servicer(rules, version, engine)
+    server, port = start_server(servicer)
     leave_with(engine, lambda: os._exit(0))
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     try:
+        if world:
+            note_plugin(world, os.getpid(), rules.plugin, engine)
         server.wait_for_termination()
     finally:
-        forget_plugin(world, os.getpid())
+        if world:
+            forget_plugin(world, os.getpid())
     return 0
+
+
+def _servicer(rules: StandIn, version: str, engine: int) -> tuple[World | None, Servicer | RefusingServicer]:
+    try:
+        world = World.open(home_from(os.environ))
+    except UserError as error:
+        return None, RefusingServicer(error, version)
+    schemas = Schemas(_package(rules.sdk), version, _cache_folder(), _botocore)
+    return world, Servicer(Provider(Caller(world, rules, kill_process(engine)), schemas), version)
 
 
 def _package(name: str) -> Path:

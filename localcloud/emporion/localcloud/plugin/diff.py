@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from emporion.localcloud.plugin.values import UNKNOWN, covers, has_unknown, parse_path
+from emporion.localcloud.plugin.values import UNKNOWN, covers, parse_path
 from emporion.market.stand_in import TypeRule
 
 __all__ = ["Change", "Difference", "compare"]
@@ -45,7 +45,7 @@ def compare(
         if any(covers(one, steps) for one in skip):
             continue
         changes[path] = change
-        if _forces(rule, steps, old.get(steps[0]), new.get(steps[0])):
+        if _forces(rule, steps, old, new):
             replaces.append(path)
     return Difference(changes, replaces, bool(replaces) and _keeps_name(rule, old, new))
 
@@ -59,16 +59,14 @@ def _keeps_name(rule: TypeRule, old: Mapping[str, Any], new: Mapping[str, Any]) 
     return name is not None and name == old.get(rule.named or "") and rule.named not in new.get("__defaults", ())
 
 
-def _forces(rule: TypeRule, steps: tuple[str, ...], old: object, new: object) -> bool:
-    """Return whether a change at these steps replaces; `old` and `new` are the top-level input's values."""
+def _forces(rule: TypeRule, steps: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether a change at these steps replaces."""
     names = [step for step in steps if not step.isdigit()]
     dotted = {".".join(names[: count + 1]) for count in range(len(names))}
     if steps[0] == "region" or dotted & rule.replace:
         return True
     condition = rule.replace_if.get(steps[0])
-    if condition is None or has_unknown(old) or has_unknown(new):
-        return False
-    return condition(old, new)
+    return condition is not None and condition(old, new)
 
 
 def _walk(old: object, new: object, path: str, steps: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Change]]:

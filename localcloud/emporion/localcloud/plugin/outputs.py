@@ -12,7 +12,7 @@ from emporion.market.stand_in import TypeRule
 __all__ = ["computed", "given", "previewed", "previewed_update"]
 
 Schema = Mapping[str, Any] | None
-EMPTY: Mapping[str, Any] = {"str": "", "int": 0, "float": 0, "bool": False, "list": [], "map": {}, "obj": {}}
+EMPTY: Mapping[str, Any] = {"str": "", "int": 0, "float": 0, "bool": False, "list": [], "map": {}}
 
 
 def given(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def computed(schema: Schema, rule: TypeRule, maker: Maker, settled: Mapping[str,
     for name, value in rule.fills.items():
         outputs.setdefault(name, value)
     for name, kind in always.items():
-        outputs.setdefault(name, EMPTY[kind])
+        if kind in EMPTY:
+            outputs.setdefault(name, EMPTY[kind])
     return outputs
 
 

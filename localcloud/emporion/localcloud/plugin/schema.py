@@ -61,14 +61,21 @@ class Schemas:
 
     def _cached(self, name: str, derive: Callable[[], Any]) -> Any:  # noqa: ANN401 - JSON
         path = self._folder / (name.replace("/", "_").replace(":", "_") + ".json")
-        try:
-            return json.loads(path.read_bytes())
-        except (FileNotFoundError, ValueError):
-            pass  # not derived yet, or the file was cut short by a full disk: derive it again
+        kept = _read(path)
+        if kept is not None:
+            return kept
         derived = derive()
         if derived is not None:
             _write(path, json.dumps(derived, separators=(",", ":")))
         return derived
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
+    """Return a cache file's content, None when it is not there or was cut short."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _shape_enum(path: Path, shape: str) -> list[str]:

@@ -26,7 +26,7 @@ provider_pb2_grpc = load("provider_pb2_grpc")
 plugin_pb2 = load("plugin_pb2")
 status_pb2 = load("status_pb2")
 
-__all__ = ["Servicer", "start_server"]
+__all__ = ["RefusingServicer", "Servicer", "start_server"]
 
 WORKERS = 32
 SIZE_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
@@ -194,7 +194,31 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
             context.add_callback(lambda: self._provider.caller.kill(kill))
 
 
-def start_server(servicer: Servicer) -> tuple[Any, int]:
+class RefusingServicer(Base):  # type: ignore[misc]  # generated without types
+    """A provider process that cannot serve: a plugin that leaves at once would be reported as a bug of the plugin."""
+
+    def __init__(self, error: UserError, version: str) -> None:
+        self._error = error
+        self._version = version
+
+    def Handshake(self, _request: Request, _context: Context) -> Any:  # noqa: ANN401
+        """Say what this provider takes."""
+        return provider_pb2.ProviderHandshakeResponse()
+
+    def GetPluginInfo(self, _request: Request, _context: Context) -> Any:  # noqa: ANN401
+        """Return the version, which is the SDK's."""
+        return plugin_pb2.PluginInfo(version=self._version)
+
+    def CheckConfig(self, request: Request, _context: Context) -> Any:  # noqa: ANN401
+        """Let it pass: the engine words an error of `Configure` better."""
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def Configure(self, _request: Request, context: Context) -> None:
+        """Say why there is no world."""
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(self._error))
+
+
+def start_server(servicer: Servicer | RefusingServicer) -> tuple[Any, int]:
     """Start serving on a free port of the loopback and return the server and the port."""
     server = grpc.server(futures.ThreadPoolExecutor(WORKERS), options=SIZE_OPTIONS)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)

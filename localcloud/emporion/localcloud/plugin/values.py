@@ -21,7 +21,8 @@ __all__ = [
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 - the protocol's mark, not a secret
-STEP = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\.?([^.\[\]]+)')
+STEP = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\.?([^.\[\]]+)', re.DOTALL)
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def from_struct(struct: Any) -> dict[str, Any]:  # noqa: ANN401 - a google.protobuf Struct
@@ -101,7 +102,9 @@ def at_path(value: object, path: str) -> Iterator[Any]:
 
 def parse_path(path: str) -> tuple[str, ...]:
     """Return the steps of a property path as Pulumi writes it: `a.b[0]["c.d"]` gives a, b, 0, c.d."""
-    return tuple(quoted or index or name for quoted, index, name in STEP.findall(path))
+    return tuple(
+        ESCAPED.sub(r"\1", match[1]) if match[1] is not None else match[2] or match[3] for match in STEP.finditer(path)
+    )
 
 
 def covers(ignored: tuple[str, ...], path: tuple[str, ...]) -> bool:
