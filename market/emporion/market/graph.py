@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from emporion.market.placement.figures import figure
 from emporion.market.sites import region_info
 from emporion.market.stability import Hazard, hazard
 
-__all__ = ["Kind", "Link", "ResourceGraph", "Site", "link"]
+__all__ = ["NANO", "Kind", "Link", "ResourceGraph", "Site", "link", "nano"]
 
 
 class Site(NamedTuple):
@@ -41,8 +43,9 @@ class Link(NamedTuple):
     """None: that of the machines' own network."""
 
 
-class Kind(NamedTuple):
-    """Offers that no model can tell apart except by price and place."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """Offers that no model can tell apart except by price and place. One graph has one object of each."""
 
     machine: Machine
     hazard: Hazard
@@ -75,6 +78,14 @@ def _great_circle_km(one: tuple[float, float], other: tuple[float, float]) -> fl
     return 2 * 6371.0 * math.asin(math.sqrt(square))
 
 
+NANO = 1_000_000_000
+
+
+def nano(usd: Decimal) -> int:
+    """Return USD in whole 1e-9 USD, rounded up."""
+    return -int(-usd * NANO // 1)
+
+
 class ResourceGraph:
     """The offers of one catalogue in columns, with everything that no intent changes worked out once.
 
@@ -87,16 +98,20 @@ class ResourceGraph:
         self.spec_offers: list[Offer] = []
         """One offer of each spec."""
         self.site_list: list[Site] = []
+        self.site_offers: list[Offer] = []
+        """One offer at each site."""
         self.kind_list: list[Kind] = []
         self.specs: list[int] = []
         self.sites: list[int] = []
         self.kinds: list[int] = []
+        self.prices: list[int] = []
+        """In 1e-9 USD per machine-hour."""
         self._build()
 
     def _build(self) -> None:
         specs: dict[tuple[object, ...], int] = {}
         sites: dict[Site, int] = {}
-        kinds: dict[Kind, int] = {}
+        kinds: dict[tuple[object, ...], int] = {}
         kind_of: dict[tuple[int, str], int] = {}
         for offer in self.offers:
             spec = specs.setdefault(_spec(offer), len(specs))
@@ -106,14 +121,18 @@ class ResourceGraph:
             number = sites.setdefault(site, len(sites))
             if number == len(self.site_list):
                 self.site_list.append(site)
+                self.site_offers.append(offer)
             kind = kind_of.get((spec, offer.region))
             if kind is None:
-                kind = kinds.setdefault(_kind(offer), len(kinds))
+                looks = (machine(offer), hazard(offer), _vram_bytes(offer))
+                kind = kinds.setdefault(looks, len(kinds))
                 kind_of[spec, offer.region] = kind
+                if kind == len(self.kind_list):
+                    self.kind_list.append(Kind(*looks))
             self.specs.append(spec)
             self.sites.append(number)
             self.kinds.append(kind)
-        self.kind_list = list(kinds)
+            self.prices.append(nano(offer.usd_per_hour))
 
 
 def _spec(offer: Offer) -> tuple[object, ...]:
@@ -125,6 +144,5 @@ def _spec(offer: Offer) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _kind(offer: Offer) -> Kind:
-    vram = int(offer.gpu_vram_gb * 10**9) * offer.gpu_count if offer.gpu_vram_gb is not None else 0
-    return Kind(machine(offer), hazard(offer), vram)
+def _vram_bytes(offer: Offer) -> int:
+    return int(offer.gpu_vram_gb * 10**9) * offer.gpu_count if offer.gpu_vram_gb is not None else 0

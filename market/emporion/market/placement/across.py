@@ -22,23 +22,41 @@ class Across:
         self._scoring = scoring
         self._shelves = shelves
         self._joints: dict[tuple[Site, ...], Joint | None] = {}
+        self._prices: dict[Kind, list[Candidate]] = {}
+        self._regions: dict[Kind, dict[tuple[str, str], list[Candidate]]] = {}
 
     def place(self, front: Front[Found], each: Composition, loss_s: int) -> None:
         """Offer every placement of a composition over several sites that might be undominated to the front.
 
         Those within one region come first: they are joined better.
         """
-        shelves = [
-            sorted((offer for shelf in self._shelves[kind].values() for offer in shelf), key=_by_price)
-            for kind in each.kinds
-        ]
-        regions = [{offer.site[:2] for offer in shelf} for shelf in shelves]
-        for region in sorted(set.intersection(*regions)):
-            there = [[offer for offer in shelf if offer.site[:2] == region] for shelf in shelves]
-            self._walk(front, each, there, loss_s, Joint(figure("zones_latency_ms"), None, 2))
-        if len(set.union(*regions)) > 1:
+        by_region = [self._by_region(kind) for kind in each.kinds]
+        zones = Joint(figure("zones_latency_ms"), None, 2)
+        for region in min(by_region, key=len):
+            there = [shelf[region] for shelf in by_region if region in shelf]
+            if len(there) == len(by_region) and len({offer.site for shelf in there for offer in shelf}) > 1:
+                self._walk(front, each, there, loss_s, zones)
+        if len(set().union(*by_region)) > 1:
             nearest = Joint(figure("regions_constant_ms"), figure("regions_gbps"), 2)
-            self._walk(front, each, shelves, loss_s, nearest)
+            self._walk(front, each, [self._by_price(kind) for kind in each.kinds], loss_s, nearest)
+
+    def _by_price(self, kind: Kind) -> list[Candidate]:
+        """Return the offers of a kind at all sites, cheapest first."""
+        found = self._prices.get(kind)
+        if found is None:
+            found = [offer for shelf in self._shelves[kind].values() for offer in shelf]
+            found.sort(key=lambda offer: (offer.price, offer.id))
+            self._prices[kind] = found
+        return found
+
+    def _by_region(self, kind: Kind) -> dict[tuple[str, str], list[Candidate]]:
+        """Return the offers of a kind by region, cheapest first."""
+        found = self._regions.get(kind)
+        if found is None:
+            found = self._regions[kind] = {}
+            for offer in self._by_price(kind):
+                found.setdefault((offer.site.provider, offer.site.region), []).append(offer)
+        return found
 
     def _walk(
         self,
@@ -81,7 +99,3 @@ class Across:
             accepted = links and all(self._scoring.demand.accepts_link(each) for each in links)
             self._joints[sites] = joint_of(sites) if accepted else None
         return self._joints[sites]
-
-
-def _by_price(offer: Candidate) -> tuple[int, str]:
-    return (offer.price, offer.id)

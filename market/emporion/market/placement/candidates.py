@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from emporion.market.graph import Kind, Site, link
+from emporion.market.graph import NANO, Kind, Site, link
 from emporion.market.performance import Joint
 from emporion.market.placement.figures import figure
 
-__all__ = ["NANO", "STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "joint_of", "rounded"]
+__all__ = ["STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "joint_of", "rounded"]
 
-NANO = 1_000_000_000
 STEP = NANO // 10_000
 """The rounding step of a compared cost."""
 _DAY_S = 86_400

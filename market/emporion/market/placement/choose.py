@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,12 +10,12 @@ from functools import cached_property, lru_cache
 
 from emporion.market.cost import CostModel
 from emporion.market.cost_lines import HOURS_PER_MONTH
-from emporion.market.graph import ResourceGraph, Site, link
+from emporion.market.graph import NANO, ResourceGraph, Site, link, nano
 from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Fabric, Offer
 from emporion.market.offers import Catalogue, OfferFilter
 from emporion.market.performance import workload
-from emporion.market.placement.candidates import NANO, Candidate, Found, Tariff, joint_of, rounded
+from emporion.market.placement.candidates import Candidate, Found, Tariff, joint_of
 from emporion.market.placement.constraints import Constraint, Scope, offer_constraints, size_of
 from emporion.market.placement.demand import Demand, demand
 from emporion.market.placement.figures import figure
@@ -25,7 +24,7 @@ from emporion.market.placement.model import Placement, Pool, SiteLink
 from emporion.market.placement.search import Search
 from emporion.market.stability import recovering
 
-__all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter", "nano"]
+__all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,6 @@ class Terms:
     not_deployable: Callable[[Offer], str | None]
     costs: Callable[[Intent], CostModel]
     """Return the cost model of an intent."""
-
-
-def nano(usd: Decimal) -> int:
-    """Return USD in whole 1e-9 USD, rounded up."""
-    return -int(-usd * NANO // 1)
 
 
 def gpu_filter(gpus: Gpus | None, known: frozenset[str]) -> OfferFilter:
@@ -76,32 +70,25 @@ class Choice:
     def candidates(self) -> list[Candidate]:
         """The offers that pass every constraint on single offers; fills `failed` with the others."""
         graph = self.graph
-        place_tests = [each.test for each in self.constraints if each.scope is Scope.PLACE]
-        spec_tests = [each.test for each in self.constraints if each.scope is Scope.MACHINE]
-        offer_tests = [each.test for each in self.constraints if each.scope is Scope.OFFER]
-        at_site: list[str | None] = [None] * len(graph.site_list)
-        seen_site = [False] * len(graph.site_list)
-        of_spec = [_first(spec_tests, offer) for offer in graph.spec_offers]
+        gpus = self.intent.resources.gpus
+        at_site = self._reasons(Scope.PLACE, graph.site_offers)
+        of_spec = self._reasons(Scope.MACHINE, graph.spec_offers)
+        rest = [each.test for each in self.constraints if each.scope is Scope.OFFER]
+        kinds, sites = graph.kind_list, graph.site_list
+        sizes = [size_of(offer, gpus) for offer in graph.spec_offers]
         found = []
-        for index, offer in enumerate(graph.offers):
-            site = graph.sites[index]
-            if not seen_site[site]:
-                seen_site[site], at_site[site] = True, _first(place_tests, offer)
-            reason = at_site[site] or of_spec[graph.specs[index]] or _first(offer_tests, offer)
-            if reason is not None:
-                self.failed[index] = reason
-                continue
-            found.append(
-                Candidate(
-                    nano(offer.usd_per_hour),
-                    offer.id,
-                    index,
-                    graph.kind_list[graph.kinds[index]],
-                    graph.site_list[site],
-                    size_of(offer, self.intent.resources.gpus),
-                )
-            )
+        columns = zip(graph.offers, graph.sites, graph.specs, graph.kinds, graph.prices, strict=True)
+        for number, (offer, site, spec, kind, price) in enumerate(columns):
+            reason = at_site[site] or of_spec[spec] or (_first(rest, offer) if rest else None)
+            if reason is None:
+                found.append(Candidate(price, offer.id, number, kinds[kind], sites[site], sizes[spec]))
+            else:
+                self.failed[number] = reason
         return found
+
+    def _reasons(self, scope: Scope, offers: Sequence[Offer]) -> list[str | None]:
+        tests = [each.test for each in self.constraints if each.scope is scope]
+        return [_first(tests, offer) for offer in offers]
 
     def search(self, candidates: Iterable[Candidate], *, one_site: bool = False, by_cost: bool = False) -> Search:
         """Return a search among some of the candidates."""
@@ -202,98 +189,6 @@ class Choice:
         if len({candidate.site for candidate, _ in found.parts}) > 1:
             return "its nodes stand at several sites, this version stands a cluster up at one"
         return None
-
-    def alone(self, candidate: Candidate) -> Placement | None:
-        """Return the placement of one offer by itself, budget apart; None when no number of its machines serves."""
-        search = self._whole
-        for sizes, divided in search.divided(1):
-            for counts in divided:
-                if sizes == (candidate.size,) and search.serves((candidate.kind,), counts):
-                    found = Found(((candidate, counts[0]),))
-                    loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
-                    total, _ = search.costs(found.parts, loss_s)
-                    throughput = search.throughput((candidate.kind,), counts, None)
-                    return self.placement(Vector(rounded(total), throughput, loss_s), (), found)
-        return None
-
-    # Why not
-
-    def rejections(self, used: set[str]) -> Counter[str]:
-        """Return how many offers fail for which first reason; `used` ids are in a placement and not counted."""
-        counts = Counter(self.failed.values())
-        counts.update(
-            reason
-            for candidate in self.candidates
-            if candidate.id not in used
-            for reason in [self.unused_reason(candidate)]
-        )
-        return counts
-
-    def unused_reason(self, candidate: Candidate) -> str:
-        """Return why an offer that passes every constraint on single offers is in no placement of the plan."""
-        problem = self._shape_problems.get(candidate.kind)
-        if problem is None:
-            problem = self._shape_problems[candidate.kind] = self._shape_problem(candidate) or ""
-        if problem:
-            return problem
-        if not self._within_budget(candidate):
-            return "every placement with it is over the budget"
-        return "another placement is at least as cheap, fast and stable"
-
-    @cached_property
-    def _shape_problems(self) -> dict[object, str]:
-        return {}
-
-    @cached_property
-    def _whole(self) -> Search:
-        return self.search(self.candidates)
-
-    def _shape_problem(self, candidate: Candidate) -> str | None:
-        """Return why no composition with this kind of machine serves the demand, budget apart."""
-        problem: str | None = None
-        size = candidate.size
-        for pools in range(1, self.demand.max_pools + 1):
-            for sizes, divided in self._whole.divided(pools):
-                if size in sizes:
-                    for kinds in self._whole.mixes(sizes):
-                        if candidate.kind in kinds:
-                            for counts in divided:
-                                if self._whole.serves(kinds, counts):
-                                    return None
-                                problem = (
-                                    self.demand.join_problem(kinds, sum(counts)) or "less memory in all than asked"
-                                )
-        if problem is not None:
-            return problem
-        if not self.demand.gpus:
-            return "no number of nodes fits"
-        return f"no whole number of machines with {size} GPUs makes {_range(self.demand)}"
-
-    def _within_budget(self, candidate: Candidate) -> bool:
-        """Return whether a lower bound of the placements with an offer is within the budget."""
-        search, least = self._whole, self._least_by_size
-        for pools in range(1, self.demand.max_pools + 1):
-            for sizes, divided in search.divided(pools):
-                if candidate.size not in sizes:
-                    continue
-                own = sizes.index(candidate.size)
-                for counts in divided:
-                    parts = list(enumerate(zip(sizes, counts, strict=True)))
-                    compute = sum((candidate.price if i == own else least[size]) * count for i, (size, count) in parts)
-                    if pools == 1:
-                        composition = ((candidate.kind,), counts)
-                        loss_s = round(search.stability(*composition).loss_s_per_day)
-                        compute = search.costs([(candidate, counts[0])], loss_s)[1]
-                    if search.affordable(compute, sum(size * count for _, (size, count) in parts)):
-                        return True
-        return False
-
-    @cached_property
-    def _least_by_size(self) -> dict[int, int]:
-        least: dict[int, int] = {}
-        for candidate in self.candidates:
-            least[candidate.size] = min(candidate.price, least.get(candidate.size, candidate.price))
-        return least
 
 
 def ceiling_nano(intent: Intent, gpus: int) -> int | None:

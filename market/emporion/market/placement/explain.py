@@ -9,6 +9,7 @@ from emporion.market.errors import UserError, did_you_mean
 from emporion.market.offer import Offer
 from emporion.market.placement.model import Placement
 from emporion.market.placement.planning import Plan
+from emporion.market.placement.reasons import Reasons
 from emporion.market.placement.rejections import reason_beforehand
 
 __all__ = ["Check", "explain"]
@@ -62,10 +63,10 @@ def _outcome(plan: Plan, offer: Offer) -> Check:
                 return Check(
                     "placement", "in the plan", f"{label} {rank}", passed=True, reason=placement.deploy_problem
                 )
-    choice = plan.choice
-    candidate = next(each for each in choice.candidates if each.id == offer.id)
-    reason = choice.unused_reason(candidate)
-    alone = choice.alone(candidate)
+    reasons = Reasons(plan.choice)
+    candidate = next(each for each in plan.choice.candidates if each.id == offer.id)
+    reason = reasons.of(candidate)
+    alone = reasons.alone(candidate)
     if alone is None:
         return Check("placement", "in the plan", "cannot serve by itself", passed=False, reason=reason)
     better = _better(plan, alone)

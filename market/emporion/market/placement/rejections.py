@@ -9,6 +9,7 @@ from emporion.market.offer import Offer
 from emporion.market.offers import OfferFilter
 from emporion.market.placement.choose import Choice, gpu_filter
 from emporion.market.placement.model import Rejection
+from emporion.market.placement.reasons import Reasons
 
 __all__ = ["reason_beforehand", "rejections"]
 
@@ -21,10 +22,10 @@ def rejections(choice: Choice, used: set[str]) -> tuple[Rejection, ...]:
         count, cheapest = found.get(reason, (0, (Decimal("Infinity"), "")))
         found[reason] = (count + 1, min(cheapest, (offer.usd_per_hour, offer.id)))
 
-    offers = choice.graph.offers
+    offers, reasons = choice.graph.offers, Reasons(choice)
     for candidate in choice.candidates:
         if candidate.id not in used:
-            note(choice.unused_reason(candidate), offers[candidate.number])
+            note(reasons.of(candidate), offers[candidate.number])
     for number, reason in choice.failed.items():
         note(reason, offers[number])
     counted = [Rejection(reason, count, example) for reason, (count, (_, example)) in found.items()]

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
 
+from emporion.market.graph import NANO
 from emporion.market.intent.model import Intent
 from emporion.market.offers import Catalogue
-from emporion.market.placement.candidates import NANO, STEP
+from emporion.market.placement.candidates import STEP
 from emporion.market.placement.choose import Terms, choose
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation

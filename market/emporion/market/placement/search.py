@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement, groupby, product
+from operator import itemgetter
 
 from emporion.market.graph import Kind, Site
 from emporion.market.performance import gpu_speed
@@ -107,11 +108,18 @@ class Search(Scoring):
         return Across(self, self.shelves)
 
     def _same_site(self, front: Front[Found], each: Composition, throughput: float, loss_s: int) -> None:
+        """Offer the placements at each site, that with the cheapest machines first."""
         shelves = [self.shelves[kind] for kind in each.kinds]
-        for site in min(shelves, key=len):
-            if all(site in shelf for shelf in shelves):
-                for offers in product(*(shelf[site] for shelf in shelves)):
-                    self.attempt(front, each, offers, throughput, loss_s)
+        common = min(shelves, key=len)
+        if len(shelves) > 1:
+            common = {site: found for site, found in common.items() if all(site in shelf for shelf in shelves)}
+        counted = list(zip(shelves, each.counts, strict=True))
+        least = [(sum(shelf[site][0].price * count for shelf, count in counted), site) for site in common]
+        for compute, site in sorted(least, key=itemgetter(0)):
+            if self.hopeless(front, each, full_chain(compute, loss_s, 0), throughput, loss_s):
+                return
+            for offers in product(*(shelf[site] for shelf in shelves)):
+                self.attempt(front, each, offers, throughput, loss_s)
 
 
 _ROUNDING = 1 + 1e-9

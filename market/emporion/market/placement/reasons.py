@@ -1,0 +1,111 @@
+"""Why an offer that passes every constraint on single offers is in no placement of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from emporion.market.graph import Kind
+from emporion.market.placement.candidates import Candidate, Found, rounded
+from emporion.market.placement.choose import Choice
+from emporion.market.placement.demand import Demand
+from emporion.market.placement.front import Vector
+from emporion.market.placement.model import Placement
+from emporion.market.placement.search import Search
+
+__all__ = ["Reasons"]
+
+_OVER_BUDGET = "every placement with it is over the budget"
+_NO_BETTER = "another placement is at least as cheap, fast and stable"
+_Division = tuple[tuple[int, ...], tuple[int, ...]]
+"""Sizes of machines and how many of each."""
+
+
+@dataclass
+class Reasons:
+    """Reasons for one choice."""
+
+    choice: Choice
+
+    def __post_init__(self) -> None:
+        self._problems: dict[Kind, str] = {}
+
+    def of(self, candidate: Candidate) -> str:
+        """Return the reason: the sum of GPUs, what joins the nodes, the budget, or better placements."""
+        problem = self._problems.get(candidate.kind)
+        if problem is None:
+            problem = self._problems[candidate.kind] = self._shape_problem(candidate) or ""
+        if problem:
+            return problem
+        return _NO_BETTER if self._within_budget(candidate) else _OVER_BUDGET
+
+    def alone(self, candidate: Candidate) -> Placement | None:
+        """Return the placement of one offer by itself, budget apart; None when no number of its machines serves."""
+        search = self._search
+        for sizes, counts in self._divisions.get(candidate.size, ()):
+            if len(sizes) == 1 and search.serves((candidate.kind,), counts):
+                found = Found(((candidate, counts[0]),))
+                loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
+                total, _ = search.costs(found.parts, loss_s)
+                throughput = search.throughput((candidate.kind,), counts, None)
+                return self.choice.placement(Vector(rounded(total), throughput, loss_s), (), found)
+        return None
+
+    @cached_property
+    def _search(self) -> Search:
+        return self.choice.search(self.choice.candidates)
+
+    @cached_property
+    def _divisions(self) -> dict[int, list[_Division]]:
+        """For each size of machine how it can take part in the demand, alone first."""
+        found: dict[int, list[_Division]] = {}
+        for pools in range(1, self.choice.demand.max_pools + 1):
+            for sizes, divided in self._search.divided(pools):
+                for size in set(sizes):
+                    found.setdefault(size, []).extend((sizes, counts) for counts in divided)
+        return found
+
+    def _shape_problem(self, candidate: Candidate) -> str | None:
+        """Return why no composition with this kind of machine serves the demand, budget apart."""
+        search, demand = self._search, self.choice.demand
+        problem: str | None = None
+        for sizes, counts in self._divisions.get(candidate.size, ()):
+            for kinds in search.mixes(sizes):
+                if candidate.kind in kinds:
+                    if search.serves(kinds, counts):
+                        return None
+                    problem = problem or demand.join_problem(kinds, sum(counts)) or "less GPU memory in all than asked"
+        if problem is not None:
+            return problem
+        if not demand.gpus:
+            return "no number of nodes fits"
+        return f"no whole number of machines with {candidate.size} GPUs makes {_asked(demand)}"
+
+    def _within_budget(self, candidate: Candidate) -> bool:
+        """Return whether a lower bound of the placements with an offer is within the budget."""
+        search, least = self._search, self._least_by_size
+        if search.tariff.ceiling(self.choice.demand.low) is None:
+            return True
+        for sizes, counts in self._divisions[candidate.size]:
+            gpus = sum(size * count for size, count in zip(sizes, counts, strict=True))
+            if len(sizes) == 1:
+                loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
+                cost = search.costs([(candidate, counts[0])], loss_s)[1]
+            else:
+                own = sizes.index(candidate.size)
+                prices = [candidate.price if i == own else least[size] for i, size in enumerate(sizes)]
+                cost = sum(price * count for price, count in zip(prices, counts, strict=True))
+            if search.affordable(cost, gpus):
+                return True
+        return False
+
+    @cached_property
+    def _least_by_size(self) -> dict[int, int]:
+        least: dict[int, int] = {}
+        for candidate in self.choice.candidates:
+            least[candidate.size] = min(candidate.price, least.get(candidate.size, candidate.price))
+        return least
+
+
+def _asked(demand: Demand) -> str:
+    return str(demand.low) if demand.low == demand.high else f"{demand.low} to {demand.high}"
