@@ -40,9 +40,9 @@ DATA = replace(
 )
 EVERY = {
     "demo": PLACEMENT, "on demand": ON_DEMAND, "reserved": RESERVED, "block": BLOCK, "own reservation": OWN_RESERVATION,
-    "renewed": RENEWED, "no way out": NO_WAY_OUT, "no scheduler": NO_SCHEDULER, "locked": LOCKED, "own bucket": OWN_BUCKET,
-    "lustre": LUSTRE, "scratch": SCRATCH, "one plain": ONE_PLAIN, "two pools": TWO_POOLS, "data": DATA,
-    "tagged": replace(PLACEMENT, tags=(("team", "ml"),)),
+    "renewed": RENEWED, "no way out": NO_WAY_OUT, "no scheduler": NO_SCHEDULER, "locked": LOCKED,
+    "own bucket": OWN_BUCKET, "lustre": LUSTRE, "scratch": SCRATCH, "one plain": ONE_PLAIN, "two pools": TWO_POOLS,
+    "data": DATA, "tagged": replace(PLACEMENT, tags=(("team", "ml"),)),
 }  # fmt: skip
 each = pytest.mark.parametrize("built", EVERY, indirect=True)
 

@@ -106,6 +106,19 @@ def test_a_placement_that_cannot_be_read_is_one_sentence(data: object, what: str
     assert caught.value.code == "E-PIN"
 
 
+def test_whole_numbers_may_arrive_as_doubles() -> None:
+    def doubled(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: doubled(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [doubled(item) for item in value]
+        return float(value) if type(value) is int else value
+
+    read = read_placement(doubled(PLACEMENT.to_json()))
+    assert read == PLACEMENT
+    assert type(read.pools[0].count) is int
+
+
 def test_a_placement_that_is_an_output_is_refused_by_name() -> None:
     output: pulumi.Output[object] = object.__new__(pulumi.Output)
     with pytest.raises(UserError, match="the placement of a GpuCluster is the output of another resource"):

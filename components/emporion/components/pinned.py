@@ -22,9 +22,20 @@ def read_placement(data: object, *, where: str | None = None) -> PinnedPlacement
             where,
             "give the placement itself, as emporion plan INTENT --pin STACK writes it",
         )
-    placement = PinnedPlacement.from_json(data, where=where)
+    placement = PinnedPlacement.from_json(_whole(data), where=where)
     if not placement.pools:
         raise UserError(
             "E-PIN", "the pinned placement has no node pool", where, "pin again: emporion plan INTENT --pin STACK"
         )
     return placement
+
+
+def _whole(data: object) -> object:
+    """Return `data` with 2.0 as 2: a program in another language hands numbers over as doubles."""
+    if isinstance(data, dict):
+        return {key: _whole(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_whole(value) for value in data]
+    if isinstance(data, float) and data.is_integer():
+        return int(data)
+    return data
