@@ -27,7 +27,7 @@ CREDENTIAL_CODES = frozenset(
 
 
 def _read() -> dict[str, CloudError]:
-    lines = (files(__package__) / "data" / "errors.csv").read_text(encoding="utf-8").splitlines()
+    lines = (files("emporion.components.aws") / "data" / "errors.csv").read_text(encoding="utf-8").splitlines()
     return {
         row["code"]: CloudError(
             row["code"],

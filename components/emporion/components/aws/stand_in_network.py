@@ -111,14 +111,14 @@ def _inside(making: Making) -> Refusal | None:
     cidr = making.inputs.get("cidrBlock")
     if vpc is None or not cidr:
         return None
-    network = ipaddress.ip_network(cidr)
-    if not network.subnet_of(ipaddress.ip_network(vpc.outputs["cidrBlock"])):  # type: ignore[arg-type] - both are v4
+    network = ipaddress.IPv4Network(cidr)
+    if not network.subnet_of(ipaddress.IPv4Network(vpc.outputs["cidrBlock"])):
         return Refusal("InvalidSubnet.Range", f"The CIDR '{cidr}' is invalid.")
     for other in making.all(_SUBNET):
         if (
             other.id != making.id
             and other.inputs.get("vpcId") == vpc.id
-            and network.overlaps(ipaddress.ip_network(other.outputs["cidrBlock"]))
+            and network.overlaps(ipaddress.IPv4Network(other.outputs["cidrBlock"]))
         ):
             return Refusal("InvalidSubnet.Conflict", f"The CIDR '{cidr}' conflicts with another subnet")
     return None
@@ -161,7 +161,7 @@ def _interfaces(making: Making) -> list[str]:
 
 
 def _violates(token: str, path: str, text: str, **more: str) -> InUse:
-    return InUse(token, path, "DependencyViolation", text, **more)  # type: ignore[arg-type] - names of its fields
+    return InUse(token, path, "DependencyViolation", text, **more)  # type: ignore[arg-type]  # names of its fields
 
 
 _VPC_TEXT = "The vpc '{id}' has dependencies and cannot be deleted."

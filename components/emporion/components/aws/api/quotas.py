@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any, cast
 
 from emporion.components.aws.api.session import Clients, unless_absent
 
@@ -59,7 +60,7 @@ def machines_allowed(clients: Clients, instance_type: str, market: str) -> int |
         return None
     types = unless_absent(
         {"InvalidInstanceType"},
-        lambda: clients.ec2.describe_instance_types(InstanceTypes=[instance_type]),  # type: ignore[list-item] # newer types than the stubs know
+        lambda: clients.ec2.describe_instance_types(InstanceTypes=cast("Any", [instance_type])),  # newer than the stubs
     )
     vcpus = types["InstanceTypes"][0]["VCpuInfo"]["DefaultVCpus"] if types and types["InstanceTypes"] else None
     return int(answer["Quota"]["Value"]) // vcpus if vcpus else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import boto3
 from botocore.config import Config
@@ -78,7 +78,7 @@ class Clients:
 
     def of(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
         """Return a new client of a service."""
-        make: Callable[..., Any] = self.session.client
+        make = cast("Callable[..., Any]", self.session.client)
         return make(service, region_name=self.region, config=self._config)
 
     @cached_property
@@ -187,7 +187,7 @@ def unless_absent(codes: Collection[str], call: Callable[[], T]) -> T | None:
 
 
 @contextmanager
-def asking(what: str, region: str) -> Iterator[None]:
+def asking(what: str, region: str) -> Generator[None]:
     """Turn what goes wrong while AWS is asked for `what` into the user's words.
 
     Raises: UserError E-CREDENTIALS: when nobody is logged in; E-CLOUD: when AWS refuses, throttles or is out of reach.
