@@ -161,7 +161,7 @@ def _interfaces(making: Making) -> list[str]:
 
 
 def _violates(token: str, path: str, text: str, **more: str) -> InUse:
-    return InUse(token, path, "DependencyViolation", text, **more)  # type: ignore[arg-type]  # names of its fields
+    return InUse(token, path, "DependencyViolation", text, **more)  # **more: names of its fields
 
 
 _VPC_TEXT = "The vpc '{id}' has dependencies and cannot be deleted."
