@@ -1,7 +1,7 @@
 """A Pareto front over rounded vectors: lower cost, higher throughput, fewer lost seconds.
 
 Costs are whole 1e-4 USD, losses whole seconds, throughputs numbers of four significant digits, so that equal means
-equal. Of equal vectors the one with the smallest key stays.
+equal. Of equal vectors the one with the smallest key stays: its offer ids, one for each node, sorted.
 """
 
 from __future__ import annotations

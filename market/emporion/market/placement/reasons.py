@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from emporion.market.graph import Kind
+from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import Candidate, Found, rounded
 from emporion.market.placement.choose import Choice
 from emporion.market.placement.demand import Demand
@@ -28,13 +28,14 @@ class Reasons:
     choice: Choice
 
     def __post_init__(self) -> None:
-        self._problems: dict[Kind, str] = {}
+        self._problems: dict[tuple[Kind, Site | None], str] = {}
 
     def of(self, candidate: Candidate) -> str:
         """Return the reason: the sum of GPUs, what joins the nodes, the budget, or better placements."""
-        problem = self._problems.get(candidate.kind)
+        key = (candidate.kind, self._place(candidate))
+        problem = self._problems.get(key)
         if problem is None:
-            problem = self._problems[candidate.kind] = self._shape_problem(candidate) or ""
+            problem = self._problems[key] = self._shape_problem(candidate) or ""
         if problem:
             return problem
         return _NO_BETTER if self._within_budget(candidate) else _OVER_BUDGET
@@ -72,7 +73,7 @@ class Reasons:
         for sizes, counts in self._divisions.get(candidate.size, ()):
             for kinds in search.mixes(sizes):
                 if candidate.kind in kinds:
-                    if search.serves(kinds, counts):
+                    if search.serves(kinds, counts) and self._meet(kinds, candidate):
                         return None
                     problem = problem or demand.join_problem(kinds, sum(counts)) or "less GPU memory in all than asked"
         if problem is not None:
@@ -81,29 +82,43 @@ class Reasons:
             return "no number of nodes fits"
         return f"no whole number of machines with {candidate.size} GPUs makes {_asked(demand)}"
 
+    def _place(self, candidate: Candidate) -> Site | None:
+        """Return where the rest of a placement must stand; None: anywhere."""
+        return candidate.site if self.choice.demand.one_site else None
+
+    def _meet(self, kinds: tuple[Kind, ...], candidate: Candidate) -> bool:
+        """Return whether machines of these kinds can stand where they must."""
+        site = self._place(candidate)
+        return site is None or all(site in self._search.shelves[kind] for kind in kinds)
+
     def _within_budget(self, candidate: Candidate) -> bool:
         """Return whether a lower bound of the placements with an offer is within the budget."""
-        search, least = self._search, self._least_by_size
+        search, least, place = self._search, self._least_by_size, self._place(candidate)
         if search.tariff.ceiling(self.choice.demand.low) is None:
             return True
         for sizes, counts in self._divisions[candidate.size]:
+            if any((size, place) not in least for size in sizes):
+                continue
             gpus = sum(size * count for size, count in zip(sizes, counts, strict=True))
             if len(sizes) == 1:
                 loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
                 cost = search.costs([(candidate, counts[0])], loss_s)[1]
             else:
                 own = sizes.index(candidate.size)
-                prices = [candidate.price if i == own else least[size] for i, size in enumerate(sizes)]
-                cost = sum(price * count for price, count in zip(prices, counts, strict=True))
+                prices = [candidate.price if i == own else least[size, place] for i, size in enumerate(sizes)]
+                compute = sum(price * count for price, count in zip(prices, counts, strict=True))
+                cost = compute + (search.overhead(*place[:2], sum(counts))[0] if place else 0)
             if search.affordable(cost, gpus):
                 return True
         return False
 
     @cached_property
-    def _least_by_size(self) -> dict[int, int]:
-        least: dict[int, int] = {}
+    def _least_by_size(self) -> dict[tuple[int, Site | None], int]:
+        """The least price by size of machine and place."""
+        least: dict[tuple[int, Site | None], int] = {}
         for candidate in self.choice.candidates:
-            least[candidate.size] = min(candidate.price, least.get(candidate.size, candidate.price))
+            key = (candidate.size, self._place(candidate))
+            least[key] = min(candidate.price, least.get(key, candidate.price))
         return least
 
 

@@ -108,7 +108,7 @@ class Scoring:
         parts = tuple(sorted(zip(offers, each.counts, strict=True), key=lambda part: part[0].id))
         total, judged = self.costs(parts, loss_s)
         if self.affordable(judged, sum(offer.size * count for offer, count in parts)):
-            key = (tuple(offer.id for offer, _ in parts), tuple(count for _, count in parts))
+            key = tuple(offer.id for offer, count in parts for _ in range(count))
             front.offer(Vector(rounded(total), throughput, self.compared(loss_s)), key, Found(parts))
 
     def compared(self, loss_s: int) -> int:
