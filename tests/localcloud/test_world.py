@@ -137,7 +137,7 @@ from emporion.localcloud.world import World
 with World.open(Path(sys.argv[1])) as world:
     for number in range(10):
         world.insert(
-            provider="aws", scope="r", region="r", token="t", resource_id=f"{os.getpid()}-{number}", inputs={}, outputs={}
+            provider="aws", scope="", region="", token="t", resource_id=f"{os.getpid()}-{number}", inputs={}, outputs={}
         )
     print(world.name)
 """

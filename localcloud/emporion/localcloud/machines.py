@@ -171,7 +171,8 @@ def _addresses(launch: Launch, running: list[Resource]) -> list[str] | None:
     if len(wanted) < len(launch.fixed_addresses):
         return None
     hosts = list(ipaddress.ip_network(launch.subnet_cidr)) if launch.subnet_cidr else []
-    low, high = hosts[RESERVED_FIRST : RESERVED_FIRST + KEPT_FOR_FIXED], hosts[RESERVED_FIRST + KEPT_FOR_FIXED : -1]
+    usable = hosts[RESERVED_FIRST:-1]
+    low, high = usable[:KEPT_FOR_FIXED], usable[KEPT_FOR_FIXED:]
     for host in [*high, *low]:
         if len(wanted) >= launch.addresses:
             break
