@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from desk import make_desk
 from terminal import Emporion
 
 WISH = ("--gpus", "a100:8", "--min-vram", "80gb", "--network", "low-latency")
@@ -256,3 +257,12 @@ def test_the_worlds_of_a_stack_cannot_be_mixed(emporion: Emporion) -> None:
     ran = emporion("plan", intent, "--pin", "demo", "--real", "--project", "shop")
     assert ran.code == 2
     assert "[E-WORLD]" in ran.err
+
+
+@pytest.mark.engine
+def test_what_would_ask_writes_nothing_before_it_can(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    ran = desk.run("up", "demo.yaml")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "[E-CONFIRM]" in ran.stderr
+    assert not (desk.project / "Pulumi.demo.yaml").exists()

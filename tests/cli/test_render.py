@@ -84,7 +84,7 @@ def test_yes_answers_beforehand() -> None:
 
 
 def test_without_a_terminal_a_question_is_bad_input() -> None:
-    with pytest.raises(UserError, match="no terminal to ask") as error:
+    with pytest.raises(UserError, match="there is no terminal") as error:
         confirm("spend", yes=False, where="emporion up")
     assert error.value.exit_code is ExitCode.BAD_INPUT
     assert error.value.fix == "add --yes to go on unasked"

@@ -49,6 +49,7 @@ def up(target: str, world: str | None, yes: bool, project: Path | None, as_json:
     Finishes what a killed run left behind, asks before it spends, changes nothing when nothing changed.
     """
     session = _session(target, world, project, as_json=as_json)
+    render.can_ask(yes=yes, where="emporion up")  # before anything is pinned or previewed for the question
     cluster = session.cluster
     for change in session.pinned.changes if session.pinned else ():
         render.note(f"  {change}")
@@ -86,7 +87,7 @@ def recover(stack: str, new_generation: bool, world: str | None, project: Path |
     """Bring the state of STACK in line with what a killed update left behind, without going on with the update."""
     session = _session(stack, world, project, as_json=as_json)
     cluster = session.cluster
-    recovered = cluster.recover()
+    recovered = cluster.recover(always=True)
     generation = cluster.raise_generation() if new_generation else cluster.generation
     if as_json:
         render.json_out(

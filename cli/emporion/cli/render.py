@@ -16,6 +16,7 @@ from emporion.market.errors import ExitCode, UserError
 
 __all__ = [
     "age",
+    "can_ask",
     "confirm",
     "error_json",
     "json_out",
@@ -115,16 +116,27 @@ def _say(text: str) -> None:
     sys.stderr.write(text)
 
 
+def can_ask(*, yes: bool, where: str) -> None:
+    """See to it that a question that comes later can be answered, before any work is done for it.
+
+    Raises: UserError E-CONFIRM: when `yes` does not answer it beforehand and there is no terminal.
+    """
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserError(
+            "E-CONFIRM",
+            f"`{where}` asks before it goes on, and there is no terminal",
+            where,
+            "add --yes to go on unasked",
+        )
+
+
 def confirm(question: str, *, yes: bool, where: str) -> None:
     """Ask a yes-or-no question on the terminal; `yes` answers it beforehand.
 
     Raises: UserError E-CONFIRM: when there is no terminal to ask, or the answer is no (exit code 2 and 1).
     """
-    if yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UserError("E-CONFIRM", f"{question}: there is no terminal to ask", where, "add --yes to go on unasked")
-    if not click.confirm(question, err=True):
+    can_ask(yes=yes, where=where)
+    if not yes and not click.confirm(question, err=True):
         raise UserError("E-CONFIRM", "stopped, nothing was changed", where, "answer y to go on", ExitCode.FAILED)
 
 
