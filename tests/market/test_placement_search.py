@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import combinations, product
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emporion.market.graph import ResourceGraph, Site, link
+from emporion.market.graph import Kind, ResourceGraph, Site, link
 from emporion.market.offer import Fabric, Market, Nvlink, Offer
 from emporion.market.performance import Workload
-from emporion.market.placement.candidates import Candidate, Tariff, full_chain, joint_of, rounded
+from emporion.market.placement.candidates import Candidate, Found, Tariff, full_chain, joint_of, rounded
 from emporion.market.placement.demand import Demand
 from emporion.market.placement.front import Front, Vector, dominates
 from emporion.market.placement.search import Search
@@ -76,7 +77,19 @@ offers = st.lists(
 
 def demands(max_pools: int = 2) -> st.SearchStrategy[Demand]:
     def build(low: int, more: int, *, partial: bool, fabric: bool, latency: float | None, nodes: int | None) -> Demand:
-        return Demand(low, low + more, partial, True, None, nodes, max_pools, 0, latency, None, fabric)
+        return Demand(
+            low=low,
+            high=low + more,
+            partial=partial,
+            gpus=True,
+            nodes_min=None,
+            nodes_max=nodes,
+            max_pools=max_pools,
+            total_vram_bytes=0,
+            latency_ms=latency,
+            bandwidth_gbps=None,
+            fabric=fabric,
+        )
 
     return st.builds(
         build,
@@ -121,21 +134,26 @@ def naive_front(search: Search) -> dict[Vector, tuple[str, ...]]:
     return {one: key for one, key in best.items() if not any(dominates(other, one) for other in best)}
 
 
-def _judge(search: Search, chosen: tuple[Candidate, ...], counts: tuple[int, ...]) -> Vector | None:
-    demand = search.demand
+def _serves(demand: Demand, chosen: tuple[Candidate, ...], counts: tuple[int, ...]) -> bool:
     gpus = sum(each.size * count for each, count in zip(chosen, counts, strict=True))
-    if gpus < demand.low or (gpus > demand.high and not demand.partial):
-        return None
-    if any(gpus - each.size >= demand.low for each in chosen):
-        return None  # a node is removable
     nodes, kinds = sum(counts), [each.kind for each in chosen]
-    if demand.nodes_max is not None and nodes > demand.nodes_max:
-        return None
     sites = sorted({each.site for each in chosen}, key=str)
-    if demand.fabric and nodes > 1 and not _one_fabric(kinds, sites):
+    alone = nodes == 1
+    return (
+        gpus >= demand.low
+        and (gpus <= demand.high or demand.partial)
+        and not any(gpus - each.size >= demand.low for each in chosen)  # no node is removable
+        and (demand.nodes_max is None or nodes <= demand.nodes_max)
+        and (alone or not demand.fabric or _one_fabric(kinds, sites))
+        and (alone or demand.latency_ms is None or _near(kinds, sites, demand.latency_ms))
+    )
+
+
+def _judge(search: Search, chosen: tuple[Candidate, ...], counts: tuple[int, ...]) -> Vector | None:
+    if not _serves(search.demand, chosen, counts):
         return None
-    if demand.latency_ms is not None and nodes > 1 and not _near(kinds, sites, demand.latency_ms):
-        return None
+    kinds = [each.kind for each in chosen]
+    gpus = sum(each.size * count for each, count in zip(chosen, counts, strict=True))
     loss_s = round(search.stability(kinds, counts).loss_s_per_day)
     regions: dict[tuple[str, str], int] = {}
     for each, count in zip(chosen, counts, strict=True):
@@ -153,7 +171,7 @@ def _judge(search: Search, chosen: tuple[Candidate, ...], counts: tuple[int, ...
     return Vector(rounded(total), throughput, loss_s)
 
 
-def _one_fabric(kinds: list, sites: list[Site]) -> bool:  # type: ignore[type-arg]
+def _one_fabric(kinds: list[Kind], sites: list[Site]) -> bool:
     fabrics = {kind.machine.fabric for kind in kinds}
     return len(sites) == 1 and len(fabrics) == 1 and fabrics <= {"efa", "infiniband", "roce", "tcpx"}
 
@@ -165,7 +183,7 @@ def _near(kinds: list, sites: list[Site], latency_ms: float) -> bool:  # type: i
     return hop_ms <= latency_ms and all(each is not None and each <= latency_ms for each in links)
 
 
-def result(front: Front) -> dict[Vector, tuple[str, ...]]:  # type: ignore[type-arg]
+def result(front: Front[Found]) -> dict[Vector, tuple[str, ...]]:
     return {vector: key for vector, key, _ in front.points}
 
 
@@ -194,11 +212,11 @@ def test_the_front_with_three_pools_is_that_of_a_naive_enumeration(
 @settings(max_examples=200, deadline=None)
 @given(offers, demands(), st.randoms(use_true_random=False))
 def test_the_order_of_the_offers_changes_nothing(
-    rows: list[tuple[int, int, Market, int]], demand: Demand, random: object
+    rows: list[tuple[int, int, Market, int]], demand: Demand, random: Random
 ) -> None:
     found = made(rows)
     shuffled = list(found)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     assert result(search_of(found, demand).front()) == result(search_of(shuffled, demand).front())
 
 
@@ -233,7 +251,7 @@ def test_the_search_by_cost_alone_finds_the_cheapest(
     rows: list[tuple[int, int, Market, int]], demand: Demand, usd: int | None
 ) -> None:
     search = search_of(made(rows), demand, None if usd is None else usd * NANO)
-    least = min((vector.cost for vector in search.front().points for vector in [vector[0]]), default=None)
+    least = min((vector.cost for vector in result(search.front())), default=None)
     search.by_cost = True
     found = search.front().points
     assert (found[0][0].cost if found else None) == least

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 __all__ = ["Front", "Vector", "dominates", "four_digits"]
 
-Key = tuple[object, ...]
+Key = tuple[str, ...]
 Item = TypeVar("Item")
 
 
