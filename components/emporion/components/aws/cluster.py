@@ -1,23 +1,22 @@
 """The AWS part of a cluster. No `from __future__ import annotations`: Pulumi's analyzer reads the annotations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 import pulumi_aws as aws
 
 from emporion.components.aws import controller, events, fabric, identity, network, nodes, storage
-from emporion.components.aws.bootstrap import MUNGE_UNSET, NodeFacts, bootstrap_objects
+from emporion.components.aws.bootstrap import MUNGE_UNSET, bootstrap_objects
+from emporion.components.aws.briefing import Briefing
 from emporion.components.aws.context import Context
-from emporion.components.aws.instance_types import instance_types
-from emporion.components.aws.nics import nics
 from emporion.components.aws.plan import Location
 from emporion.components.aws.validate import check
 from emporion.components.names import Names, ignored_paths, logical_name, parent_types
 from emporion.components.pinned import read_placement
 from emporion.components.world import check_account
 from emporion.market.errors import UserError
-from emporion.market.pin import PinnedPlacement, PinnedPool
+from emporion.market.pin import PinnedPlacement
 
 __all__ = ["AwsCluster", "AwsClusterArgs"]
 
@@ -148,7 +147,7 @@ class AwsCluster(pulumi.ComponentResource):
             *net.ready, *joined.rules, *store.ready, *bootstrap_objects(context, store), logs,
             *(lustre.ready if lustre else ()), *((munge[1],) if munge else ()),
         ]  # fmt: skip
-        facts = _Facts(context, scope, net.controller_ip, lustre)
+        facts = Briefing(context, scope, net.controller_ip, lustre)
         head = None
         if placement.controller is not None:
             own = identity.build(context, "controller", replace(scope, writes_munge=True))
@@ -236,53 +235,3 @@ def _munge_parameter(context: Context) -> tuple[str, aws.ssm.Parameter] | None:
         tags=context.tags(aws.ssm.Parameter, "munge"),
         opts=context.named(ignore_changes=ignored_paths(aws.ssm.Parameter, "value")),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What nodes are told."""
-
-    context: Context
-    scope: identity.Scope
-    controller_ip: str | None
-    lustre: storage.Lustre | None
-
-    def of_pool(self, pool: PinnedPool) -> NodeFacts | pulumi.Output[NodeFacts]:
-        """Return the facts of a pool's nodes."""
-        kind = instance_types()[pool.instance_type]
-        return self._mounted(
-            replace(
-                self._base(),
-                pool=pool.name,
-                gpus=pool.gpus_per_node,
-                efa_interfaces=sum(nic.efa for nic in nics(kind, rdma=pool.rdma)),
-                nvme=kind.nvme_gb > 0,
-            )
-        )
-
-    def of_controller(self) -> NodeFacts | pulumi.Output[NodeFacts]:
-        """Return the facts of the controller."""
-        return self._mounted(replace(self._base(), role="controller", pool=controller.POOL))
-
-    def _base(self) -> NodeFacts:
-        names, scope = self.context.names, self.scope
-        return NodeFacts(
-            role="node",
-            stack=f"{names.project}/{names.stack}",
-            pool="",
-            region=self.context.region,
-            store=scope.store,
-            log_group=scope.log_group,
-            checkpoint_uri=scope.checkpoints.uri,
-            scheduler=self.context.placement.scheduler,
-            controller_ip=self.controller_ip or "",
-            munge_parameter=scope.munge_parameter or "",
-        )
-
-    def _mounted(self, facts: NodeFacts) -> NodeFacts | pulumi.Output[NodeFacts]:
-        """Return `facts` with the file system's address, which is known only once it exists."""
-        if self.lustre is None:
-            return facts
-        file_system = self.lustre.file_system
-        address = pulumi.Output.all(file_system.dns_name, file_system.mount_name)
-        return address.apply(lambda found: replace(facts, lustre_dns=found[0], lustre_mount=found[1]))

@@ -10,11 +10,11 @@ from typing import Literal
 from emporion.components.aws.instance_types import instance_types
 from emporion.components.aws.nics import nics
 from emporion.market.offer import Market
-from emporion.market.pin import PinnedPlacement, PinnedPool
+from emporion.market.pin import PinnedPlacement, PinnedPool, PinnedStorage
 
 __all__ = [
-    "CONTROLLER_HOST", "ENDPOINTS", "PREFIXES", "PUBLIC_CIDR", "RULES", "VPC_CIDR", "Location", "Rule",
-    "addresses_needed", "launched_one_by_one", "subnets", "wants_placement_group",
+    "CONTROLLER_HOST", "ENDPOINTS", "LUSTRE_EFA", "PREFIXES", "PUBLIC_CIDR", "RULES", "VPC_CIDR", "Location", "Rule",
+    "addresses_needed", "launched_one_by_one", "lustre_deployment", "subnets", "wants_placement_group",
 ]  # fmt: skip
 
 VPC_CIDR = ipaddress.IPv4Network("10.0.0.0/16")
@@ -118,3 +118,12 @@ def wants_placement_group(pool: PinnedPool) -> bool:
 def launched_one_by_one(pool: PinnedPool, *, spot_auto_renew: bool) -> bool:
     """Return whether a pool is single instances rather than a group (docs/adr/0002): spot that nobody renews."""
     return pool.market is Market.SPOT and not spot_auto_renew
+
+
+LUSTRE_EFA = False
+"""Whether clients reach the file system through EFA, which would freeze its throughput."""
+
+
+def lustre_deployment(storage: PinnedStorage) -> str:
+    """Return the deployment type of the file system: persistent with a throughput of its own, else scratch."""
+    return "SCRATCH_2" if storage.file_system_mbps_per_tib is None else "PERSISTENT_2"

@@ -12,7 +12,7 @@ import pulumi_aws as aws
 from emporion.components.aws.context import Context
 from emporion.components.aws.fabric import Fabric
 from emporion.components.aws.network import Network
-from emporion.components.aws.plan import Location
+from emporion.components.aws.plan import Location, lustre_deployment
 
 __all__ = ["CHECKPOINTS", "Lustre", "Store", "build_lustre", "build_store", "checkpoint_location"]
 
@@ -178,12 +178,11 @@ def build_lustre(context: Context, network: Network, fabric: Fabric, store: Stor
     storage = context.placement.storage
     if storage.file_system is None:
         return None
-    persistent = storage.file_system_mbps_per_tib is not None
     file_system = aws.fsx.LustreFileSystem(
         context.child("lustre"),
         subnet_ids=next(iter(network.private.values())).id,
         security_group_ids=[fabric.group.id],
-        deployment_type="PERSISTENT_2" if persistent else "SCRATCH_2",
+        deployment_type=lustre_deployment(storage),
         storage_type="SSD",
         storage_capacity=storage.file_system_gib,
         per_unit_storage_throughput=storage.file_system_mbps_per_tib,

@@ -1,26 +1,36 @@
 """What AWS would refuse, or accept and then not do, found before anything is registered.
 
 Each check is one of A1 to A15 of our notes on EFA clusters; what a placement cannot express is checked on the data that
-this folder builds it from. Where a rule comes from is said at the rule.
+this folder builds it from. The rest holds by construction: the order of what depends on what (A10, A13), a description
+that never changes (A11), a template version that is a number (A12). How many machines the account may run (A14) and
+what a reservation really holds only the cloud knows: it refuses the launch with a code that `errors.py` explains.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from emporion.components.aws.deployable import is_local_zone
 from emporion.components.aws.instance_types import InstanceType, instance_types
 from emporion.components.aws.nics import Nic, nics, problems
-from emporion.components.aws.plan import PREFIXES, RULES, VPC_CIDR, Location, Rule, addresses_needed
-from emporion.market.errors import ExitCode, UserError, UserErrors, did_you_mean
+from emporion.components.aws.plan import (
+    LUSTRE_EFA,
+    PREFIXES,
+    RULES,
+    VPC_CIDR,
+    Location,
+    Rule,
+    addresses_needed,
+    lustre_deployment,
+)
+from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offer import Market
 from emporion.market.pin import PinnedPlacement, PinnedPool
 
 __all__ = [
-    "Reservation", "check", "efa_rules", "interfaces", "launch_template_version", "lustre", "lustre_efa", "one_zone",
-    "pool_type", "public_address", "quota", "reservation", "reservation_fits", "room", "tags",
+    "check", "checkpoint_path", "efa_rules", "interfaces", "lustre", "lustre_efa", "one_reservation", "one_zone",
+    "pool_type", "public_address", "reservation", "room", "tags",
 ]  # fmt: skip
 
 WHERE = "emporion:placement"
@@ -54,6 +64,7 @@ def _problems(placement: PinnedPlacement) -> Iterator[UserError]:
             yield from interfaces(known[pool.instance_type], layout)
             yield from public_address(pool.name, layout, public=False)
     yield from one_zone(placement)
+    yield from one_reservation(placement)
     yield from lustre(placement)
     yield from checkpoint_path(placement)
     yield from tags(placement)
@@ -160,33 +171,15 @@ def reservation(pool: PinnedPool) -> Iterator[UserError]:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A capacity reservation of the user's, as EC2 describes it."""
-
-    id: str
-    zone_id: str
-    instance_type: str
-    platform: str
-    free: int
-    """Instances that are not used yet."""
-
-
-def reservation_fits(pool: PinnedPool, seen: Reservation) -> Iterator[UserError]:
-    """A7: zone, type, platform and room of the reservation are the pool's."""
-    wanted = {"zone": pool.zone or seen.zone_id, "type": pool.instance_type, "platform": "Linux/UNIX"}
-    has = {"zone": seen.zone_id, "type": seen.instance_type, "platform": seen.platform}
-    for key, value in wanted.items():
-        if has[key] != value:
+def one_reservation(placement: PinnedPlacement) -> Iterator[UserError]:
+    """A7: a reservation holds one type in one zone, so pools that share it have both in common."""
+    for used in sorted({pool.reservation for pool in placement.pools if pool.reservation}):
+        kinds = sorted({f"{p.instance_type} in {p.zone or '?'}" for p in placement.pools if p.reservation == used})
+        if len(kinds) > 1:
             yield UserError(
-                "E-RESERVATION", f"reservation {seen.id} has {key} {has[key]}, pool {pool.name} needs {value}", WHERE,
-                f"give a reservation of {value}, or pin a placement of {has[key]}",
+                "E-RESERVATION", f"reservation {used} is asked for {' and '.join(kinds)}, and it holds one of them",
+                WHERE, "pin a placement of one type at one site, or leave access.reservation out",
             )  # fmt: skip
-    if seen.free < pool.count:
-        yield UserError(
-            "E-RESERVATION", f"reservation {seen.id} has room for {seen.free} nodes, pool {pool.name} has {pool.count}",
-            WHERE, "enlarge the reservation, or ask for fewer nodes",
-        )  # fmt: skip
 
 
 def lustre(placement: PinnedPlacement) -> Iterator[UserError]:
@@ -206,6 +199,7 @@ def lustre(placement: PinnedPlacement) -> Iterator[UserError]:
             "E-LUSTRE", f"a Lustre file system of {speed} MB/s per TiB cannot be made", WHERE,
             f"one of {', '.join(map(str, _PERSISTENT_2_MBPS))}, or none for scratch storage",
         )  # fmt: skip
+    yield from lustre_efa(lustre_deployment(storage), efa=LUSTRE_EFA, metadata_configuration=False)
 
 
 def lustre_efa(deployment_type: str, *, efa: bool, metadata_configuration: bool) -> Iterator[UserError]:
@@ -214,25 +208,6 @@ def lustre_efa(deployment_type: str, *, efa: bool, metadata_configuration: bool)
         yield UserError(
             "E-LUSTRE", f"a {deployment_type} file system takes no EFA", WHERE,
             "PERSISTENT_2 with a metadata configuration, or EFA for the nodes alone",
-        )  # fmt: skip
-
-
-def launch_template_version(version: str) -> Iterator[UserError]:
-    """A12: a group names the number of a launch template's version, else it never notices a new one."""
-    if not version.isdigit():
-        yield UserError(
-            "E-TEMPLATE", f"launch template version {version!r} is not a number", "launch template",
-            "the template's latest_version",
-        )  # fmt: skip
-
-
-def quota(pool: PinnedPool, machines: int | None) -> Iterator[UserError]:
-    """A14: the account may run that many machines of the type; often it may run none of the P and G families."""
-    if machines is not None and pool.count > machines:
-        yield UserError(
-            "E-QUOTA",
-            f"{pool.count} x {pool.instance_type} ({pool.market.value}), and the account's limit is {machines}", WHERE,
-            "ask for more under Service Quotas > Amazon EC2, or plan another type or region", ExitCode.INFEASIBLE,
         )  # fmt: skip
 
 
