@@ -19,9 +19,10 @@ import pytest
 
 from emporion.market.clouds import CloudNode, FoundImage, Pending, identity
 from emporion.market.errors import ExitCode, UserError
+from emporion.operations.backend import is_locked_by_the_dead, mend_torn_files
 from emporion.operations.project import Project
 from emporion.operations.pulumi import Pulumi
-from emporion.operations.recovery import recover, release_dead_lock
+from emporion.operations.recovery import recover
 
 FAKE = """#!{python}
 import json, os, pathlib, sys
@@ -34,6 +35,11 @@ elif args[:2] == ["stack", "import"]: state.write_text(sys.stdin.read())
 elif args[0] == "cancel":
     for lock in home.glob("backend/.pulumi/locks/organization/shop/*/*.json"): lock.unlink()
 elif args[0] == "refresh": sys.exit(0)
+elif args[:2] == ["stack", "ls"]: print(json.dumps([{{"name": "dev"}}]))
+elif args[:2] == ["stack", "history"]: print((home / "history.json").read_text())
+elif args[0] == "preview":
+    if not (home / "planned.json").exists(): sys.exit(1)
+    print((home / "planned.json").read_text())
 else: sys.exit(3)
 """
 URN = "urn:pulumi:dev::shop::emporion:index:GpuCluster$aws:ec2/vpc:Vpc::net"
@@ -78,6 +84,7 @@ def pulumi(tmp_path: Path) -> Pulumi:
     script = tmp_path / "pulumi"
     script.write_text(FAKE.format(python=sys.executable))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "history.json").write_text('[{"result": "succeeded"}]')
     environ = {**os.environ, "FAKE": str(tmp_path), "PULUMI_BACKEND_URL": f"file://{tmp_path}/backend"}
     return Pulumi(Project(tmp_path, "shop", tmp_path), script, environ, "local", sys.__stderr__ or io.StringIO())
 
@@ -119,10 +126,10 @@ def run(pulumi: Pulumi, things: Mapping[str, str], generation: int = 0) -> tuple
 def test_a_create_that_reached_the_cloud_is_adopted_as_the_engine_recorded_it(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
     recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
-    assert recovered.adopted == (URN,)
+    assert recovered.adopted == [URN]
     state = state_of(pulumi)
     assert "pending_operations" not in state
-    assert state["resources"][-1] == vpc(id="vpc-1", outputs={"cidrBlock": "10.0.0.0/16"})
+    assert state["resources"][-1] == vpc(id="vpc-1", outputs={})
     assert cloud.asked[0].inputs == {"cidrBlock": "10.0.0.0/16"}
     refresh = next(call for call in calls(pulumi) if call[0] == "refresh")
     assert refresh[refresh.index("--target") + 1] == URN
@@ -131,7 +138,7 @@ def test_a_create_that_reached_the_cloud_is_adopted_as_the_engine_recorded_it(pu
 def test_a_create_that_made_nothing_is_dropped_and_nothing_is_read(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
     recovered, _ = run(pulumi, {})
-    assert recovered.dropped == (URN,)
+    assert recovered.dropped == [URN]
     assert [one["urn"] for one in state_of(pulumi)["resources"]] == [PROVIDER]
     assert not [call for call in calls(pulumi) if call[0] == "refresh"]
 
@@ -139,13 +146,13 @@ def test_a_create_that_made_nothing_is_dropped_and_nothing_is_read(pulumi: Pulum
 def test_the_generation_is_part_of_what_is_looked_for(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc()}])
     recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"}, generation=1)
-    assert recovered.adopted == ()
+    assert recovered.adopted == []
 
 
 def test_a_resource_that_the_state_holds_already_is_not_adopted_twice(pulumi: Pulumi) -> None:
     deploy(pulumi, [vpc(id="vpc-1")], [{"type": "creating", "resource": vpc()}])
     recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
-    assert recovered.dropped == (URN,)
+    assert recovered.dropped == [URN]
     assert len(state_of(pulumi)["resources"]) == 2
 
 
@@ -167,7 +174,7 @@ def test_a_resource_deleted_before_its_replacement_leaves_no_ghost(pulumi: Pulum
 def test_an_update_or_delete_under_way_is_read_again(pulumi: Pulumi) -> None:
     deploy(pulumi, [vpc(id="vpc-1")], [{"type": "deleting", "resource": vpc(id="vpc-1")}])
     recovered, cloud = run(pulumi, {})
-    assert recovered.looked_again == (URN,)
+    assert recovered.looked_again == [URN]
     assert not cloud.asked
     assert "pending_operations" not in state_of(pulumi)
 
@@ -183,6 +190,84 @@ def test_a_resource_without_a_region_is_one_error(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc(provider="")}])
     with pytest.raises(UserError, match="does not say in which region"):
         run(pulumi, {})
+
+
+def plan(pulumi: Pulumi, *planned: dict[str, Any], result: str = "failed") -> None:
+    folder = pulumi.project.directory
+    steps = [{"op": "create", "urn": one["urn"], "newState": one} for one in planned]
+    (folder / "planned.json").write_text(json.dumps({"steps": steps}))
+    (folder / "history.json").write_text(json.dumps([{"result": result}]))
+
+
+def component(urn: str) -> dict[str, Any]:
+    return {"urn": urn, "type": "emporion:index:GpuCluster", "custom": False}
+
+
+PARENT = "urn:pulumi:dev::shop::emporion:index:GpuCluster::c"
+
+
+def test_what_a_failed_update_made_without_a_record_is_adopted_from_the_plan(pulumi: Pulumi) -> None:
+    deploy(pulumi, [component(PARENT)], [])
+    plan(pulumi, vpc(sourcePosition="project:///x.py#1"))
+    recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert recovered.adopted == [URN]
+    assert state_of(pulumi)["resources"][-1] == vpc(id="vpc-1", outputs={})
+    assert [call for call in calls(pulumi) if call[0] == "refresh"]
+
+
+def test_nothing_is_looked_for_after_a_success(pulumi: Pulumi) -> None:
+    deploy(pulumi, [component(PARENT)], [])
+    plan(pulumi, vpc(), result="succeeded")
+    recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert not recovered.anything
+    assert not cloud.asked
+
+
+def test_a_resource_with_unknown_inputs_was_not_made(pulumi: Pulumi) -> None:
+    deploy(pulumi, [component(PARENT)], [])
+    plan(pulumi, vpc(inputs={"vpcId": "04da6b54-80e4-46f7-96ec-b56ff0331ba9"}))
+    recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert not recovered.anything
+    assert not cloud.asked
+
+
+def test_a_program_that_cannot_be_previewed_is_said(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [])
+    (pulumi.project.directory / "history.json").write_text('[{"result": "failed"}]')
+    said: list[str] = []
+    recover(pulumi, "dev", 0, lambda _region: FakeCloud({}), said.append)
+    assert any("not looked for" in line for line in said)
+
+
+def stored(pulumi: Pulumi, state: str, copy: str, attributes: str = "{}") -> Path:
+    folder = pulumi.project.directory / "backend" / ".pulumi" / "stacks" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "dev.json").write_text(state)
+    (folder / "dev.json.bak").write_text(copy)
+    (folder / "dev.json.attrs").write_text(attributes)
+    return folder
+
+
+@pytest.mark.parametrize("torn", ["", '{"version": 3, "chec'], ids=["empty", "cut short"])
+def test_a_torn_state_is_restored_from_the_copy_before_it(pulumi: Pulumi, torn: str) -> None:
+    folder = stored(pulumi, torn, '{"version": 3}')
+    assert mend_torn_files(pulumi, "dev")
+    assert (folder / "dev.json").read_text() == '{"version": 3}'
+    assert not mend_torn_files(pulumi, "dev")
+
+
+def test_torn_attributes_are_dropped_and_the_state_is_kept(pulumi: Pulumi) -> None:
+    folder = stored(pulumi, '{"version": 3}', "{}", attributes="")
+    assert mend_torn_files(pulumi, "dev")
+    assert (folder / "dev.json").read_text() == '{"version": 3}'
+    assert not (folder / "dev.json.attrs").exists()
+
+
+def test_a_state_without_a_readable_copy_is_an_error_that_names_the_checkpoints(pulumi: Pulumi) -> None:
+    stored(pulumi, "", "")
+    with pytest.raises(UserError, match="damaged and so is its copy") as error:
+        mend_torn_files(pulumi, "dev")
+    assert "history" in str(error.value.fix)
 
 
 def lock(pulumi: Pulumi, text: str) -> Path:
@@ -206,19 +291,21 @@ def dead_pid() -> int:
 @pytest.mark.parametrize("torn", [False, True], ids=["dead engine", "torn lock file"])
 def test_the_lock_of_a_dead_engine_is_removed(pulumi: Pulumi, torn: bool) -> None:
     path = lock(pulumi, '{"pid": 1' if torn else written(dead_pid(), socket.gethostname()))
-    assert release_dead_lock(pulumi, "dev")
+    deploy(pulumi, [], [])
+    recovered, _ = run(pulumi, {})
+    assert recovered.lock_removed
     assert not path.exists()
 
 
 def test_a_reused_process_id_is_not_an_engine(pulumi: Pulumi) -> None:
     lock(pulumi, written(os.getpid(), socket.gethostname()))
-    assert release_dead_lock(pulumi, "dev")
+    assert is_locked_by_the_dead(pulumi, "dev")
 
 
 def test_the_lock_of_another_host_is_never_removed(pulumi: Pulumi) -> None:
     path = lock(pulumi, written(dead_pid(), "elsewhere"))
     with pytest.raises(UserError, match="being updated by process") as error:
-        release_dead_lock(pulumi, "dev")
+        is_locked_by_the_dead(pulumi, "dev")
     assert (error.value.code, error.value.exit_code) == ("E-BUSY", ExitCode.FAILED)
     assert path.exists()
 
@@ -232,7 +319,7 @@ def test_a_living_engine_is_waited_for_and_then_named(pulumi: Pulumi, tmp_path: 
         threading.Event().wait(0.2)  # until the script's name is the process's
         waits: list[float] = []
         with pytest.raises(UserError, match=f"process {child.pid}"):
-            release_dead_lock(pulumi, "dev", waits.append)
+            is_locked_by_the_dead(pulumi, "dev", waits.append)
         assert waits == [1.0, 2.0, 4.0]
         assert path.exists()
         child.kill()
@@ -245,5 +332,5 @@ def test_a_lock_that_goes_away_while_waiting_is_no_error(pulumi: Pulumi, tmp_pat
     with subprocess.Popen([str(engine)], stdin=subprocess.PIPE) as child:
         path = lock(pulumi, written(child.pid, socket.gethostname()))
         threading.Event().wait(0.2)
-        assert not release_dead_lock(pulumi, "dev", lambda _s: path.unlink())
+        assert not is_locked_by_the_dead(pulumi, "dev", lambda _s: path.unlink())
         child.kill()

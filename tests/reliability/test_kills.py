@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -30,21 +31,26 @@ POINTS = [
 ]
 
 
+SEALED = re.compile(r'"ciphertext": "[^"]*"')
+"""Every encryption of the same secret reads differently."""
+MADE_UP = re.compile(r"[0-9a-f]{8}|^10\.[0-9.]+$")
+"""What the cloud makes up and an input may hold: ids, and addresses in the order of arrival."""
+
+
 def normal(resources: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return types, URNs and inputs, with every id and computed value replaced by whose it is."""
     listed = [one for one in resources if one.get("urn")]
     names: dict[str, str] = {}
     for one in listed:
-        inputs = json.dumps(one.get("inputs") or {})
         for key, value in [("id", one.get("id")), *sorted((one.get("outputs") or {}).items())]:
-            if isinstance(value, str) and len(value) > 6 and json.dumps(value) not in inputs:
+            if isinstance(value, str) and MADE_UP.search(value):
                 names.setdefault(value, f"<{one['urn']}.{key}>")
     lines = []
     for one in listed:
-        text = json.dumps([one["urn"], one.get("type") or one.get("token"), one.get("inputs") or {}], sort_keys=True)
+        text = SEALED.sub("", json.dumps(one.get("inputs") or {}, sort_keys=True))
         for value in sorted(names, key=len, reverse=True):
             text = text.replace(value, names[value])
-        lines.append(text)
+        lines.append(json.dumps([one["urn"], one.get("type") or one.get("token"), text]))
     return sorted(lines)
 
 

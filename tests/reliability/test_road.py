@@ -59,7 +59,7 @@ def test_the_launch_template_has_an_efa_interface_on_each_network_card(standing:
     interfaces = template["networkInterfaces"]
     assert [one["interfaceType"] for one in interfaces] == ["efa"] * 4
     assert sorted(one["networkCardIndex"] for one in interfaces) == [0, 1, 2, 3]
-    assert {one["associatePublicIpAddress"] for one in interfaces} <= {"false"}
+    assert {one.get("associatePublicIpAddress") for one in interfaces} <= {None, "false"}
     assert template["metadataOptions"]["httpTokens"] == "required"
 
 

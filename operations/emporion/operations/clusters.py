@@ -53,10 +53,9 @@ class Cluster:
         self.pulumi.ensure_stack(self.stack)
         return self._judged("preview", self.pulumi.operate("preview", self.stack))
 
-    def recover(self) -> Recovered:
-        """Bring the state in line with what a killed update left behind."""
-        self.pulumi.ensure_stack(self.stack)
-        return recover(self.pulumi, self.stack, self.generation, self.api, self.report)
+    def recover(self, *, always: bool = False) -> Recovered:
+        """Bring the state in line with what a dead update left behind; `always`: look though the last one succeeded."""
+        return recover(self.pulumi, self.stack, self.generation, self.api, self.report, always=always)
 
     def up(self) -> Outcome:
         """Make the cluster what its pin says; first finish what a killed update left behind."""
@@ -79,10 +78,24 @@ class Cluster:
             self.pulumi.project.write(self.stack, {"emporion:delete_data": "true"})
             self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
         try:
-            return self._judged("down", self.pulumi.operate("destroy", self.stack, "--yes", "--skip-preview"))
+            outcome = self._judged("down", self.pulumi.operate("destroy", self.stack, "--yes", "--skip-preview"))
+            self._assert_gone()
+            return outcome
         finally:
             if delete_data:
                 self.pulumi.project.write(self.stack, {"emporion:delete_data": "false"})
+
+    def _assert_gone(self) -> None:
+        """Raise UserError E-ORPHAN when the cloud still runs a machine with this stack's tag."""
+        left = [node.id for node in self.api().nodes(self.pulumi.project.name, self.stack) if node.state != "stopping"]
+        if left:
+            raise UserError(
+                "E-ORPHAN",
+                f"{self.stack!r} is down, but the cloud still has machines of it: {', '.join(left)}",
+                f"emporion-stack = {self.pulumi.project.name}/{self.stack}",
+                "end them in the cloud's console; they cost money",
+                ExitCode.FAILED,
+            )
 
     def raise_generation(self) -> int:
         """Give everything made from now on a new identity; return the new generation.

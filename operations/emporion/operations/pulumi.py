@@ -83,6 +83,20 @@ class Pulumi:
                 code, interrupted = _wait(child)
             return _outcome(code, interrupted, _events(log))
 
+    def planned_creates(self, stack: str) -> list[dict[str, Any]] | None:
+        """Return the resources that `up` would create, as the state would hold them; None when the preview fails."""
+        done = self._run(["preview", *self._base(stack), "--json"])
+        try:
+            steps = json.loads(done.stdout)["steps"] if done.returncode == 0 else None
+        except (json.JSONDecodeError, KeyError):
+            return None
+        return None if steps is None else [step["newState"] for step in steps if step["op"] == "create"]
+
+    def last_result(self, stack: str) -> str | None:
+        """Return how the last operation ended (`succeeded`, `failed`, `in-progress`); None: there was none."""
+        history = json.loads(self._capture("stack", "history", "-s", stack, "--json", "--page-size", "1"))
+        return history[0]["result"] if history else None
+
     def export(self, stack: str) -> dict[str, Any]:
         """Return the stack's deployment (`pulumi stack export`), secrets still encrypted."""
         document: dict[str, Any] = json.loads(self._capture("stack", "export", "-s", stack))
@@ -120,16 +134,7 @@ class Pulumi:
         return ["-s", stack, "--non-interactive"]
 
     def _capture(self, *arguments: str, given: str | None = None) -> str:
-        done = subprocess.run(
-            [str(self.executable), *arguments],
-            cwd=self.project.directory,
-            env=dict(self.environ),
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=None if given is not None else subprocess.DEVNULL,
-        )
+        done = self._run(arguments, given)
         if done.returncode:
             message = " ".join(
                 line.removeprefix("error: ").strip() for line in done.stderr.splitlines() if line.strip()
@@ -142,6 +147,17 @@ class Pulumi:
                 ExitCode.FAILED,
             )
         return done.stdout
+
+    def _run(self, arguments: Sequence[str], given: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.executable), *arguments],
+            cwd=self.project.directory,
+            env=dict(self.environ),
+            capture_output=True,
+            text=True,
+            check=False,
+            **({"stdin": subprocess.DEVNULL} if given is None else {"input": given}),
+        )
 
 
 def _wait(child: subprocess.Popen[bytes]) -> tuple[int, bool]:

@@ -1,64 +1,46 @@
-"""After a killed update: find what it made in the cloud, put it into the state, and only then go on.
+"""After an update that died: find what it made in the cloud, put it into the state, and only then go on.
 
-A plain `pulumi up` after a kill makes a paid resource twice and forgets the first (facts: the engine leaves a pending
-`creating` entry without an id). Here each such entry is looked up in the cloud by its `emporion-id` and adopted with
-the parent, provider and dependencies that the engine recorded; what was not made is dropped from the pending list.
+A plain `pulumi up` after a kill makes a paid resource twice and forgets the first. When the engine died, its state
+holds pending `creating` entries without an id; when a provider plugin died or an answer was lost, it holds nothing at
+all. So whenever the last operation did not succeed, every resource that the program wants and the state lacks is looked
+up in the cloud by its `emporion-id` and adopted with the parent, provider and dependencies that the engine gives it.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 from emporion.market.clouds import CloudApi, Pending, identity
 from emporion.market.errors import ExitCode, UserError
+from emporion.operations.backend import is_locked_by_the_dead, mend_torn_files
 from emporion.operations.pulumi import Pulumi
 
-__all__ = ["Lock", "Recovered", "recover", "release_dead_lock"]
+__all__ = ["Recovered", "recover"]
 
 WRAPPED = "4dabf18193072939515e22adb298388d"
 """Marks a wrapped value in Pulumi's wire format and state (pulumi sdk, `resource.SigKey`)."""
-BUSY_WAITS_S = (1.0, 2.0, 4.0)
-"""How long `up` waits for a lock of a living engine before it gives up."""
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""Stands for a value that a preview cannot know (pulumi sdk, `plugin.UnknownStringValue`)."""
+MASKED = "[secret]"
+RECORD = (
+    "urn", "custom", "type", "inputs", "parent", "dependencies", "provider", "propertyDependencies",
+    "additionalSecretOutputs", "protect", "aliases", "customTimeouts", "ignoreChanges", "replaceOnChanges",
+)  # fmt: skip
+"""Fields of a planned resource that its state keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """One lock file of the file backend."""
-
-    path: Path
-    pid: int
-    host: str
-    user: str
-
-    @property
-    def here(self) -> bool:
-        """Whether it was taken on this host."""
-        return self.host == socket.gethostname()
-
-    @property
-    def alive(self) -> bool:
-        """Whether its process may still be running; a foreign host's is taken to be."""
-        return not self.here or _is_engine(self.pid)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recovered:
     """What a recovery did."""
 
-    lock_removed: bool
-    adopted: tuple[str, ...]
+    lock_removed: bool = False
+    adopted: list[str] = field(default_factory=list)
     """URNs of resources that the dead update had made."""
-    dropped: tuple[str, ...]
-    """URNs of pending operations that had made nothing, or whose resource is in the state already."""
-    looked_again: tuple[str, ...]
+    dropped: list[str] = field(default_factory=list)
+    """URNs of pending creates that had made nothing."""
+    looked_again: list[str] = field(default_factory=list)
     """URNs whose update or delete was under way: read again from the cloud."""
 
     @property
@@ -67,111 +49,158 @@ class Recovered:
         return self.lock_removed or bool(self.adopted or self.dropped or self.looked_again)
 
 
-def release_dead_lock(pulumi: Pulumi, stack: str, sleep: Callable[[float], None] = time.sleep) -> bool:
-    """Remove the lock of a dead engine; return whether there was one.
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Looks for one stack's resources in its cloud."""
 
-    Waits a few seconds for a living one. Raises: UserError E-BUSY: when it is still held, or its host is another one.
-    """
-    for wait_s in (*BUSY_WAITS_S, None):
-        locks = list(_locks(pulumi, stack))
-        held = [lock for lock in locks if lock.alive]
-        if not held:
-            break
-        if wait_s is None or not held[0].here:
-            raise _busy(stack, held[0])
-        sleep(wait_s)
-    if locks:
-        pulumi.cancel(stack)
-    return bool(locks)
+    pulumi: Pulumi
+    stack: str
+    generation: int
+    open_api: Callable[[str], CloudApi]
+    report: Callable[[str], None]
+    apis: dict[str, CloudApi] = field(default_factory=dict)
+
+    def find(self, resource: Mapping[str, Any], resources: Sequence[Mapping[str, Any]]) -> str | None:
+        """Return the id under which the cloud holds a resource, None when it does not."""
+        region = _region(resource, resources)
+        if region not in self.apis:
+            self.apis[region] = self.open_api(region)
+        urn = resource["urn"]
+        inputs = {key: _plain(value) for key, value in (resource.get("inputs") or {}).items() if key != "__defaults"}
+        mark = identity(self.pulumi.project.name, self.stack, urn, self.generation)
+        return self.apis[region].find(Pending(urn, resource["type"], mark, inputs))
+
+    def adopt(self, resources: list[dict[str, Any]], resource: Mapping[str, Any], found: str) -> None:
+        """Append a resource as the engine describes it, with its id; an older one of its URN is due for deletion."""
+        for older in list(resources):
+            if older["urn"] == resource["urn"]:
+                if older.get("pendingReplacement"):  # deleted before the replacement was made
+                    resources.remove(older)
+                else:
+                    older["delete"] = True
+        resources.append({**resource, "id": found, "outputs": {}})
+        self.report(f"{_short(resource['urn'])}: found in the cloud as {found}, taken over")
 
 
 def recover(
-    pulumi: Pulumi, stack: str, generation: int, open_api: Callable[[str], CloudApi], report: Callable[[str], None]
+    pulumi: Pulumi,
+    stack: str,
+    generation: int,
+    open_api: Callable[[str], CloudApi],
+    report: Callable[[str], None],
+    *,
+    always: bool = False,
 ) -> Recovered:
-    """Bring the state of `stack` in line with what a killed update left behind; nothing to do is the usual case.
+    """Bring the state of `stack` in line with what a dead update left behind; nothing to do is the usual case.
 
-    `open_api(region)` opens the cloud in which the stack lives. Raises: UserError E-BUSY, E-CLOUD.
+    `open_api(region)` opens the cloud in which the stack lives; `always` looks even after an operation that succeeded.
+    Raises: UserError E-BUSY, E-STATE, E-CLOUD, E-RECOVER.
     """
-    lock_removed = release_dead_lock(pulumi, stack)
-    if lock_removed:
+    done = Recovered(lock_removed=is_locked_by_the_dead(pulumi, stack))
+    torn = mend_torn_files(pulumi, stack)
+    if done.lock_removed:
+        pulumi.cancel(stack)
         report(f"an earlier update of {stack} died; its lock is removed")
-    document = pulumi.export(stack)
+    if torn:
+        report(f"the state of {stack} was cut short while it was written; the copy before it is used")
+    pulumi.ensure_stack(stack)
+    search = _Search(pulumi, stack, generation, open_api, report)
+    pending = _settle_pending(search, done)
+    if not (always or pending or torn or done.lock_removed or pulumi.last_result(stack) in {"failed", "in-progress"}):
+        return done
+    while _settle_planned(search, done):
+        continue  # what was adopted may have made the inputs of others known
+    _read_again(search, done.looked_again)
+    return done
+
+
+def _settle_pending(search: _Search, done: Recovered) -> bool:
+    """Settle what the engine itself recorded as under way; return whether there was anything."""
+    document = search.pulumi.export(search.stack)
     deployment = document["deployment"]
     operations = deployment.get("pending_operations") or []
     if not operations:
-        return Recovered(lock_removed, (), (), ())
+        return False
     resources: list[dict[str, Any]] = deployment.get("resources") or []
-    adopted: list[str] = []
-    dropped: list[str] = []
-    again: list[str] = []
-    apis: dict[str, CloudApi] = {}
     for operation in operations:
         resource = operation["resource"]
         urn = resource["urn"]
         if operation["type"] != "creating":
-            again.append(urn)
+            done.looked_again.append(urn)
             continue
-        region = _region(resource, resources)
-        api = apis.setdefault(region, open_api(region)) if region not in apis else apis[region]
-        found = api.find(_pending(pulumi, stack, generation, resource))
+        found = search.find(resource, resources)
         if found is None or any(one.get("id") == found and one["urn"] == urn for one in resources):
-            dropped.append(urn)
-            report(f"{_short(urn)}: nothing was made")
+            done.dropped.append(urn)
+            search.report(f"{_short(urn)}: nothing was made")
         else:
-            _adopt(resources, resource, found)
-            adopted.append(urn)
-            report(f"{_short(urn)}: found in the cloud as {found}, taken over")
+            search.adopt(resources, resource, found)
+            done.adopted.append(urn)
     deployment["resources"] = resources
     deployment.pop("pending_operations", None)
-    pulumi.replace_state(stack, document)
-    _read_again(pulumi, stack, adopted + again)
-    return Recovered(lock_removed, tuple(adopted), tuple(dropped), tuple(again))
+    search.pulumi.replace_state(search.stack, document)
+    return True
 
 
-def _read_again(pulumi: Pulumi, stack: str, urns: Sequence[str]) -> None:
-    """Read resources from the cloud into the state; the outputs of an adopted one come from here."""
-    known = {one["urn"] for one in pulumi.export(stack)["deployment"].get("resources") or []}
-    targets = [argument for urn in dict.fromkeys(urns) if urn in known for argument in ("--target", urn)]
+def _settle_planned(search: _Search, done: Recovered) -> bool:
+    """Adopt what the program wants, the state lacks and the cloud has; return whether there was anything."""
+    planned = search.pulumi.planned_creates(search.stack)
+    if planned is None:
+        search.report(f"{search.stack}: no preview, so what a failed update may have made is not looked for")
+        return False
+    document = search.pulumi.export(search.stack)
+    resources: list[dict[str, Any]] = document["deployment"].get("resources") or []
+    there = {one["urn"] for one in resources}
+    adopted = []
+    for new in planned:
+        urn = new["urn"]
+        if urn in there or not new.get("custom") or new["type"].startswith("pulumi:") or _is_open(new):
+            continue
+        found = search.find(new, resources)
+        if found is not None and new.get("parent") in there | {None}:
+            search.adopt(resources, {key: new[key] for key in RECORD if key in new}, found)
+            adopted.append(urn)
+    if adopted:
+        document["deployment"]["resources"] = resources
+        search.pulumi.replace_state(search.stack, document)
+        _read_again(search, [])
+        done.adopted += adopted
+    return bool(adopted)
+
+
+def _read_again(search: _Search, urns: Sequence[str]) -> None:
+    """Read resources from the cloud into the state: `urns`, and every adopted one, whose outputs come from here."""
+    resources = search.pulumi.export(search.stack)["deployment"].get("resources") or []
+    known = {one["urn"] for one in resources}
+    bare = [one["urn"] for one in resources if one.get("custom") and one.get("id") and not one.get("outputs")]
+    bare = [urn for urn in bare if not urn.split("::")[2].split("$")[-1].startswith("pulumi:")]
+    targets = [word for urn in dict.fromkeys([*urns, *bare]) if urn in known for word in ("--target", urn)]
     if not targets:
         return
-    outcome = pulumi.operate("refresh", stack, "--yes", "--skip-preview", *targets)
+    outcome = search.pulumi.operate("refresh", search.stack, "--yes", "--skip-preview", *targets)
     if not outcome.succeeded:
         raise UserError(
             "E-RECOVER",
-            f"{stack}: reading the resources of a killed update failed: {'; '.join(outcome.errors)}",
-            stack,
-            f"emporion recover {stack}",
+            f"{search.stack}: reading what a dead update left behind failed: {'; '.join(outcome.errors)}",
+            search.stack,
+            f"emporion recover {search.stack}",
             ExitCode.FAILED,
         )
 
 
-def _adopt(resources: list[dict[str, Any]], resource: Mapping[str, Any], found: str) -> None:
-    """Append the resource as the engine recorded it, now with its id; an older one of the URN is due for deletion."""
-    for older in list(resources):
-        if older["urn"] == resource["urn"]:
-            if older.get("pendingReplacement"):  # deleted before the replacement was made
-                resources.remove(older)
-            else:
-                older["delete"] = True
-    resources.append({**resource, "id": found, "outputs": resource.get("outputs") or resource.get("inputs") or {}})
-
-
-def _pending(pulumi: Pulumi, stack: str, generation: int, resource: Mapping[str, Any]) -> Pending:
-    project = pulumi.project.name
-    urn = resource["urn"]
-    inputs = {key: _plain(value) for key, value in (resource.get("inputs") or {}).items() if key != "__defaults"}
-    return Pending(urn, resource["type"], identity(project, stack, urn, generation), inputs)
+def _is_open(resource: Mapping[str, Any]) -> bool:
+    """Return whether an input is not known yet: what it depends on was not made, so neither was this."""
+    return UNKNOWN in str(resource.get("inputs"))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a value without wrappers; an encrypted secret stays unknown (None): nothing is ever found by a secret."""
+    """Return a value without wrappers; a secret stays unknown (None): nothing is ever found by a secret."""
     if isinstance(value, dict):
         if WRAPPED in value:
             return None
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    return value
+    return None if value == MASKED else value
 
 
 def _region(resource: Mapping[str, Any], resources: Sequence[Mapping[str, Any]]) -> str:
@@ -188,54 +217,6 @@ def _region(resource: Mapping[str, Any], resources: Sequence[Mapping[str, Any]])
         f"{_short(resource['urn'])}: the state does not say in which region it was being made",
         resource["urn"],
         "look for it in the cloud's console, then: pulumi refresh --clear-pending-creates",
-        ExitCode.FAILED,
-    )
-
-
-def _locks(pulumi: Pulumi, stack: str) -> Sequence[Lock]:
-    """Return the locks of `stack`; empty for a backend that is not a folder (it locks by itself)."""
-    url = urlparse(pulumi.environ.get("PULUMI_BACKEND_URL", ""))
-    if url.scheme != "file":
-        return ()
-    folder = Path(unquote(url.path)) / ".pulumi" / "locks" / "organization" / pulumi.project.name / stack
-    locks = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            locks.append(Lock(path, int(content["pid"]), str(content["hostname"]), str(content["username"])))
-        except FileNotFoundError:
-            continue  # released while we looked
-        except (OSError, ValueError, KeyError):
-            locks.append(
-                Lock(path, 0, socket.gethostname(), "unknown")
-            )  # torn while it was written: its writer is dead
-    return locks
-
-
-def _is_engine(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    status = Path(f"/proc/{pid}/stat")  # a zombie holds nothing, and a reused pid is another program
-    try:
-        name, _, rest = status.read_text(encoding="utf-8").partition("(")[2].rpartition(")")
-    except OSError:
-        return True
-    return "pulumi" in name and not rest.split()[0].startswith("Z")
-
-
-def _busy(stack: str, lock: Lock) -> UserError:
-    where = f"process {lock.pid} of {lock.user} on {lock.host}"
-    return UserError(
-        "E-BUSY",
-        f"stack {stack!r} is being updated by {where}",
-        str(lock.path),
-        "wait for it" if lock.here else f"wait for it, or if that host is gone: pulumi cancel {stack}",
         ExitCode.FAILED,
     )
 
