@@ -103,10 +103,7 @@ def test_a_slice_counts_its_part_of_the_gpu() -> None:
 def test_wide_gradients_take_longer() -> None:
     wide, narrow = (workload(Model(parameters=10**9, precision=each)) for each in ("fp32", "bf16"))
     nodes = ((P4D, 2),)
-    assert (
-        performance(((P4D, 2),), None, wide).scaling_efficiency
-        < performance(((P4D, 2),), None, narrow).scaling_efficiency
-    )
+    assert performance(nodes, None, wide).scaling_efficiency < performance(nodes, None, narrow).scaling_efficiency
 
 
 @given(st.integers(1, 64), st.floats(1e8, 1e12), st.sampled_from([P4D, SLOW, PCIE]))

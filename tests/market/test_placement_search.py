@@ -163,7 +163,8 @@ def _judge(search: Search, chosen: tuple[Candidate, ...], counts: tuple[int, ...
     compute = sum(each.price * count for each, count in zip(chosen, counts, strict=True))
     total = full_chain(compute, loss_s, sum(known for known, _ in overheads))
     uppers = [upper for _, upper in overheads if upper is not None]
-    judged = full_chain(compute, loss_s, sum(uppers)) if len(uppers) == len(overheads) else total
+    bounded = len(uppers) == len(overheads) and len({each.site for each in chosen}) == 1
+    judged = full_chain(compute, loss_s, sum(uppers)) if bounded else total
     ceiling = search.tariff.ceiling(gpus)
     if ceiling is not None and judged > ceiling:
         return None

@@ -25,7 +25,10 @@ from emporion.market.plan import Plan, explain, make_plan, plan_json
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 INTENTS = Path(__file__).parents[2] / "stacks" / "intents"
-HEAD = "provider,region,zone,instance_type,gpu,gpu_count,gpu_vram_gb,vcpus,ram_gb,on_demand_usd_hr,spot_usd_hr,source,as_of"
+HEAD = (
+    "provider,region,zone,instance_type,gpu,gpu_count,gpu_vram_gb,vcpus,ram_gb,on_demand_usd_hr,spot_usd_hr,source"
+    ",as_of"
+)
 
 
 def cloud(name: str, problem: Callable[[Offer], str | None] = lambda _offer: None) -> Cloud:
@@ -242,6 +245,7 @@ def test_nodes_at_several_sites_cannot_be_stood_up(market: Callable[..., Catalog
     plan = plan_of(catalogue, gpus="a100:12")
     assert [[pool.count for pool in each.pools] for each in plan.solutions] == [[3]]
     mixed = [each for each in (*plan.solutions, *plan.not_deployable) if len(each.sites) > 1]
+    assert all("traffic between sites" in each.cost.unknown and each.cost.upper_total is None for each in mixed)
     assert [each.deploy_problem for each in mixed] == [
         "its nodes stand at several sites, this version stands a cluster up at one"
     ]

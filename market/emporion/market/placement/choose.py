@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 
 from emporion.market.cost import CostModel
-from emporion.market.cost_lines import HOURS_PER_MONTH
+from emporion.market.cost_lines import HOURS_PER_MONTH, Cost, CostLine
 from emporion.market.graph import NANO, ResourceGraph, Site, link, nano
 from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Fabric, Offer
@@ -25,6 +25,21 @@ from emporion.market.placement.search import Search
 from emporion.market.stability import recovering
 
 __all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter"]
+
+
+_BETWEEN_SITES = CostLine(
+    "transfer",
+    "traffic between sites",
+    None,
+    None,
+    "GB",
+    None,
+    None,
+    None,
+    "not estimated: gradients that leave a site are paid for by volume",
+    None,
+    "unknown",
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +188,7 @@ class Choice:
         return Placement(
             pools=pools,
             vector=vector,
-            cost=self.costs.cost(pools, loss_s_per_day=vector.loss_s),
+            cost=self._cost(pools, vector.loss_s, several=len(set(sites)) > 1),
             performance=performance.scaled(used / total if total else 1.0),
             stability=search.stability(kinds, counts),
             gpus=used,
@@ -181,6 +196,10 @@ class Choice:
             links=_links(offers, counts, sites),
             deploy_problem=self._placement_problem(found),
         )
+
+    def _cost(self, pools: tuple[Pool, ...], loss_s: int, *, several: bool) -> Cost:
+        cost = self.costs.cost(pools, loss_s_per_day=loss_s)
+        return replace(cost, lines=(*cost.lines, _BETWEEN_SITES)) if several else cost
 
     def _placement_problem(self, found: Found) -> str | None:
         problems = [problem for candidate, _ in found.parts if (problem := self.deploy_problem(candidate))]

@@ -21,7 +21,7 @@ from emporion.market.placement.model import Relaxation
 
 __all__ = ["relaxations", "usd"]
 
-_TOGETHER = 2
+_TOGETHER = 3
 """Up to so many keys are tried in every combination; beyond, keys are put back while it stays feasible."""
 
 

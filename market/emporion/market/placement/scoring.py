@@ -62,7 +62,7 @@ class Scoring:
             place = candidate.site[:2]
             nodes[place] = nodes.get(place, 0) + count
         fixed = most = 0
-        bounded = True
+        bounded = len({candidate.site for candidate, _ in parts}) == 1  # traffic between sites has no bound
         for (provider, region), count in nodes.items():
             known, upper = self.overhead(provider, region, count)
             fixed += known
