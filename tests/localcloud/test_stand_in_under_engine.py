@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -81,9 +80,9 @@ def test_a_template_that_changes_makes_its_version_unknown_in_the_preview(progra
     program.up()
     program.done("config", "set", "type", "p5.48xlarge")
     steps = {step["urn"].rpartition("::")[2]: step for step in json.loads(program.done("preview", "--json"))["steps"]}
-    assert steps["template"]["op"] == steps["group"]["op"] == "update"
+    changed = {name: step["op"] for name, step in steps.items() if step["op"] != "same"}
+    assert changed == {"template": "update", "group": "update"}
     assert "launchTemplate.version" in steps["group"]["detailedDiff"]
-    assert steps["subnet"]["op"] == "same"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +101,9 @@ def test_a_template_that_changes_makes_its_version_unknown_in_the_preview(progra
             'aws.ec2.LaunchTemplate("lt", instance_type="p4d.24xlrge", opts=opts)', "did you mean 'p4d.24xlarge'?",
             id="unknown instance type",
         ),
-        pytest.param('aws.ec2.Vpc("v", cidr_block="10.0.0.0/16")', "Default provider for 'aws' disabled", id="E9: no parent"),
+        pytest.param(
+            'aws.ec2.Vpc("v", cidr_block="10.0.0.0/16")', "Default provider for 'aws' disabled", id="E9: no parent",
+        ),
         pytest.param(
             'aws.Provider("p", region="us-west-22")', "invalid AWS Region: us-west-22; did you mean 'us-west-2'?",
             id="region",
@@ -149,19 +150,20 @@ aws.ec2.Instance(
 )
 """
     )
-    for path, op in (("rootBlockDevice.volumeSize", "same"), ("root_block_device.volume_size", "update")):
+    for path, ops in (("rootBlockDevice.volumeSize", set()), ("root_block_device.volume_size", {"update"})):
         program.write(f"PATH = {path!r}\n" + text)
         program.done("config", "set", "gb", "10")
         program.up()
         program.done("config", "set", "gb", "99")
         steps = json.loads(program.done("preview", "--json"))["steps"]
-        assert {step["op"] for step in steps if step["urn"].endswith("::node")} == {op}
+        assert {step["op"] for step in steps if step["urn"].endswith("::node")} == ops
 
 
 def test_a_secret_stays_secret_in_the_state_and_out_of_the_log(program: RawProgram) -> None:
     program.write("""
 key = aws.ssm.Parameter("key", type="SecureString", value=pulumi.Output.secret("hunter2-munge"), opts=opts)
-vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"plain": "seen", "hidden": pulumi.Output.secret("hunter2-tag")}, opts=opts)
+tags = {"plain": "seen", "hidden": pulumi.Output.secret("hunter2-tag")}
+vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags=tags, opts=opts)
 """)
     said = program.up()
     state = json.dumps(program.state())
@@ -270,14 +272,12 @@ def test_the_plugin_leaves_when_its_engine_is_killed(program: RawProgram) -> Non
         slow(world, 30, token="aws:ec2/vpc:Vpc")
         child = program.start("up", "--yes", "--skip-preview")
         wait_for(lambda: live_plugins(world))
-        (plugin,) = live_plugins(world)
+        assert len(live_plugins(world)) == 1
         child.send_signal(signal.SIGKILL)
         child.wait(timeout=10)
         wait_for(lambda: not live_plugins(world), 5)
         if child.stdout:
             child.stdout.close()
-    with pytest.raises(ProcessLookupError):
-        os.kill(plugin, 0)
 
 
 @pytest.mark.parametrize("target", ["engine", "plugin"])
@@ -287,7 +287,7 @@ def test_a_kill_point_strikes_in_its_phase(program: RawProgram, target: str, pha
     with program.world() as world:
         kill(world, target, phase, 1, operation="create", token="aws:ec2/vpc:Vpc")  # type: ignore[arg-type]
         result = program.pulumi("up", "--yes", "--skip-preview")
-        assert result.returncode == (-signal.SIGKILL if target == "engine" else 255), result.stdout + result.stderr
+        assert result.returncode == (-signal.SIGKILL if target == "engine" else 1), result.stdout + result.stderr
         assert bool(world.resources(token="aws:ec2/vpc:Vpc")) is exists
         wait_for(lambda: not live_plugins(world), 5)
 

@@ -9,7 +9,7 @@ from concurrent import futures
 from typing import Any, NoReturn
 
 import grpc
-from google.protobuf import empty_pb2
+from google.protobuf import empty_pb2, struct_pb2
 
 from emporion.localcloud.faults import Kill
 from emporion.localcloud.plugin.calls import CloudRefusedError
@@ -18,6 +18,7 @@ from emporion.localcloud.plugin.diff import Difference
 from emporion.localcloud.plugin.lifecycle import Made
 from emporion.localcloud.plugin.protos import load
 from emporion.localcloud.plugin.provider import Naming, Provider
+from emporion.localcloud.plugin.secrets import marked
 from emporion.localcloud.plugin.values import from_struct, into_struct, plain
 from emporion.market.errors import UserError
 
@@ -46,11 +47,7 @@ Base: Any = provider_pb2_grpc.ResourceProviderServicer
 
 
 class Servicer(Base):  # type: ignore[misc]  # generated without types
-    """One provider process.
-
-    It does not take secrets: the engine unwraps them before a call and marks the outputs of the same name afterwards,
-    so a secret input stays secret in the state and never needs a mark here.
-    """
+    """One provider process. Secrets are looked through on the way in and marked on the way out (`secrets.py`)."""
 
     def __init__(self, provider: Provider, version: str) -> None:
         self._provider = provider
@@ -58,9 +55,7 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
 
     def Handshake(self, _request: Request, _context: Context) -> Any:  # noqa: ANN401
         """Say what this provider takes."""
-        return provider_pb2.ProviderHandshakeResponse(
-            accept_secrets=False, accept_resources=False, accept_outputs=False
-        )
+        return provider_pb2.ProviderHandshakeResponse(accept_secrets=True, accept_resources=False, accept_outputs=False)
 
     def GetPluginInfo(self, _request: Request, _context: Context) -> Any:  # noqa: ANN401
         """Return the version, which is the SDK's."""
@@ -101,7 +96,7 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
                 )
             self._provider.configure(_values(request.args))
         return provider_pb2.ConfigureResponse(
-            acceptSecrets=False,
+            acceptSecrets=True,
             supportsPreview=True,
             acceptResources=False,
             acceptOutputs=False,
@@ -118,7 +113,7 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
         )
         with _user_errors(context):
             inputs, failures = self._provider.check(request.urn, _values(request.olds), _values(request.news), naming)
-        return provider_pb2.CheckResponse(inputs=_struct(inputs), failures=_failures(failures))
+        return provider_pb2.CheckResponse(inputs=_struct(inputs, request.news), failures=_failures(failures))
 
     def Diff(self, request: Request, _context: Context) -> Any:  # noqa: ANN401
         """Compare inputs."""
@@ -135,8 +130,9 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
         with _user_errors(context):
             made, kill = self._provider.create(request.urn, _values(request.properties), preview=request.preview)
         self._after(context, kill)
-        _abort_when_incomplete(context, made)
-        return provider_pb2.CreateResponse(id=made.id, properties=_struct(made.outputs))
+        outputs = _struct(made.outputs, request.properties)
+        _abort_when_incomplete(context, made, outputs, request.properties)
+        return provider_pb2.CreateResponse(id=made.id, properties=outputs)
 
     def Update(self, request: Request, context: Context) -> Any:  # noqa: ANN401
         """Change something in place."""
@@ -150,8 +146,9 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
                 preview=request.preview,
             )
         self._after(context, kill)
-        _abort_when_incomplete(context, made)
-        return provider_pb2.UpdateResponse(properties=_struct(made.outputs))
+        outputs = _struct(made.outputs, request.olds, request.news)
+        _abort_when_incomplete(context, made, outputs, request.news)
+        return provider_pb2.UpdateResponse(properties=outputs)
 
     def Read(self, request: Request, context: Context) -> Any:  # noqa: ANN401
         """Return something as the world has it: for a refresh, or by its id alone for an import."""
@@ -162,8 +159,8 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
             return provider_pb2.ReadResponse(id="")
         return provider_pb2.ReadResponse(
             id=made.id,
-            properties=_struct(made.outputs),
-            inputs=_struct(made.inputs),
+            properties=_struct(made.outputs, request.inputs, request.properties),
+            inputs=_struct(made.inputs, request.properties, request.inputs),
         )
 
     def Delete(self, request: Request, context: Context) -> Any:  # noqa: ANN401
@@ -243,15 +240,15 @@ class _user_errors:  # noqa: N801 - a context manager reads like a function
             self._context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
 
 
-def _abort_when_incomplete(context: Context, made: Made) -> None:
+def _abort_when_incomplete(context: Context, made: Made, outputs: Any, inputs: Any) -> None:  # noqa: ANN401
     """Tell the engine that something exists but lacks something: the state keeps it, and the next update mends it."""
     if not made.failures:
         return
     detail = provider_pb2.ErrorResourceInitFailed(
         id=made.id,
-        properties=_struct(made.outputs),
+        properties=outputs,
         reasons=list(made.failures),
-        inputs=_struct(made.inputs),
+        inputs=inputs,
     )
     message = "; ".join(made.failures)
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=message)
@@ -270,10 +267,12 @@ def _values(struct: Any) -> dict[str, Any]:  # noqa: ANN401
     return values
 
 
-def _struct(values: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    from google.protobuf import struct_pb2  # noqa: PLC0415 - loaded by the stubs already
-
-    return into_struct(values, struct_pb2.Struct())
+def _struct(values: Mapping[str, Any], *came: Any) -> Any:  # noqa: ANN401
+    """Return values as a Struct, with the marks of what came from the engine (a later Struct before an earlier one)."""
+    marks: dict[str, Any] = {}
+    for struct in came:
+        marks.update(from_struct(struct))
+    return into_struct(marked(values, marks), struct_pb2.Struct())
 
 
 def _failures(failures: Iterable[Failure]) -> list[Any]:
