@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
+from plans import AWS, INTENTS
 
-from emporion.market.clouds import Cloud, FoundImage
+from emporion.market.clouds import FoundImage
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, intent_from_json, load_intent
 from emporion.market.offers import Catalogue, load_bundled
@@ -20,7 +20,7 @@ from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import Plan, diff_plans, make_plan, pin
 
 NOW = datetime(2026, 12, 1, 1, 2, 3, tzinfo=UTC)
-DEMO = Path(__file__).parents[2] / "stacks" / "intents" / "demo.yaml"
+DEMO = INTENTS / "demo.yaml"
 IMAGES = {
     ("gpu", "x86_64"): FoundImage("ami-gpu", "gpu image", "2026-11-01", "x86_64", "580.95", "1.44"),
     ("controller", "x86_64"): FoundImage("ami-cpu", "cpu image", "2026-11-02", "x86_64", None, None),
@@ -32,25 +32,12 @@ def bundled() -> Catalogue:
     return load_bundled()
 
 
-def plan_of(intent: Intent, catalogue: Catalogue) -> Plan:
-    aws = Cloud(
-        name="aws",
-        plugin="aws",
-        sdk="aws",
-        extra="aws",
-        default_region="us-east-1",
-        cluster="",
-        api="",
-        stand_in="",
-        errors={},
-        not_deployable=lambda _offer: None,
-        shell_command=lambda _region, _node: (),
-    )
-    return make_plan(intent, catalogue, clouds={"aws": aws}, now=NOW)
+def plan_for(intent: Intent, catalogue: Catalogue) -> Plan:
+    return make_plan(intent, catalogue, clouds=AWS, now=NOW)
 
 
 def test_the_pin_holds_everything_that_a_look_up_would_change(bundled: Catalogue) -> None:
-    plan = plan_of(load_intent(DEMO), bundled)
+    plan = plan_for(load_intent(DEMO), bundled)
     assert images_needed(plan) == (("controller", "x86_64"), ("gpu", "x86_64"))
     pinned = pin(plan, IMAGES)
     (pool,) = pinned.pools
@@ -68,17 +55,17 @@ def test_the_pin_holds_everything_that_a_look_up_would_change(bundled: Catalogue
     assert pinned.spot_fallback == "pause"
     assert pinned.checkpoint_interval_s is not None
     assert PinnedPlacement.from_json(json.loads(json.dumps(pinned.to_json()))) == pinned
-    again = plan_of(intent_from_json(pinned.intent), bundled)
+    again = plan_for(intent_from_json(pinned.intent), bundled)
     assert pin(again, IMAGES) == pinned
 
 
 def test_an_unchanged_market_shows_no_difference(bundled: Catalogue) -> None:
-    plan = plan_of(load_intent(DEMO), bundled)
+    plan = plan_for(load_intent(DEMO), bundled)
     assert diff_plans(pin(plan, IMAGES), plan, IMAGES) == ()
 
 
 def test_a_newer_image_a_new_price_and_a_better_placement_are_differences(bundled: Catalogue) -> None:
-    plan = plan_of(load_intent(DEMO), bundled)
+    plan = plan_for(load_intent(DEMO), bundled)
     pinned = pin(plan, IMAGES)
     newer = {**IMAGES, ("gpu", "x86_64"): replace(IMAGES["gpu", "x86_64"], id="ami-newer")}
     (image,) = diff_plans(pinned, plan, newer)
@@ -98,8 +85,8 @@ def test_a_newer_image_a_new_price_and_a_better_placement_are_differences(bundle
 
 
 def test_a_market_that_no_longer_serves_is_a_difference(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
-    pinned = pin(plan_of(load_intent(DEMO), bundled), IMAGES)
-    poorer = plan_of(intent_of(DEMO.read_text(), max_cost="$1/hr"), bundled)
+    pinned = pin(plan_for(load_intent(DEMO), bundled), IMAGES)
+    poorer = plan_for(intent_of(DEMO.read_text(), max_cost="$1/hr"), bundled)
     (change,) = [each for each in diff_plans(pinned, poorer) if each.kind == "feasibility"]
     assert change.now is not None
     assert "the cheapest left is" in change.now
@@ -109,7 +96,7 @@ def test_a_market_that_no_longer_serves_is_a_difference(bundled: Catalogue, inte
 
 
 def test_a_plan_without_a_deployable_placement_cannot_be_pinned(bundled: Catalogue) -> None:
-    plan = plan_of(load_intent(DEMO.with_name("llama2-finetune.yaml")), bundled)
+    plan = plan_for(load_intent(DEMO.with_name("llama2-finetune.yaml")), bundled)
     with pytest.raises(UserError) as refused:
         pin(plan, IMAGES)
     assert (refused.value.code, refused.value.exit_code) == ("E-DEPLOY", ExitCode.INFEASIBLE)
@@ -117,7 +104,7 @@ def test_a_plan_without_a_deployable_placement_cannot_be_pinned(bundled: Catalog
 
 def test_an_image_of_the_user_needs_no_look_up(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
     intent = intent_of(DEMO.read_text() + "image: {id: ami-mine}\nscheduler: none\n")
-    plan = plan_of(intent, bundled)
+    plan = plan_for(intent, bundled)
     assert images_needed(plan) == ()
     pinned = pin(plan, {})
     assert pinned.controller is None
@@ -126,7 +113,7 @@ def test_an_image_of_the_user_needs_no_look_up(bundled: Catalogue, intent_of: Ca
 
 def test_a_missing_image_is_told(bundled: Catalogue) -> None:
     with pytest.raises(UserError) as missing:
-        pin(plan_of(load_intent(DEMO), bundled), {})
+        pin(plan_for(load_intent(DEMO), bundled), {})
     assert missing.value.code == "E-IMAGE"
 
 
@@ -135,7 +122,7 @@ def test_spot_max_price_and_storage_reach_the_pin(bundled: Catalogue, intent_of:
         DEMO.read_text().replace("spot_fallback: pause", "spot_fallback: pause, spot_max_price: $7/hr")
         + "checkpoint_path: s3://mine/checkpoints\naccess: {object_lock_days: 30, nat: false}\n"
     )
-    pinned = pin(plan_of(intent, bundled), IMAGES)
+    pinned = pin(plan_for(intent, bundled), IMAGES)
     assert pinned.pools[0].spot_max_price_usd_per_hour == 7
     assert pinned.storage.checkpoint_path == "s3://mine/checkpoints"
     assert pinned.storage.object_lock_days == 30

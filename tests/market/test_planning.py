@@ -1,4 +1,4 @@
-"""Plans of the bundled catalogue and of the market cases that choose (cases/market.md)."""
+"""Plans of the bundled catalogue, what of them can stand up, the preference and the explanation."""
 
 from __future__ import annotations
 
@@ -6,48 +6,20 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from plans import AWS, INTENTS, NOW, cloud, plan_of, plan_with, written
 
-from emporion.market.clouds import Cloud
 from emporion.market.cost import within_budget
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_from_flags, load_intent
-from emporion.market.offer import Offer
-from emporion.market.offers import Catalogue, load_bundled, load_csv
+from emporion.market.offers import Catalogue, load_bundled
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
-from emporion.market.plan import Plan, explain, make_plan, plan_json
-
-NOW = datetime(2026, 12, 1, tzinfo=UTC)
-INTENTS = Path(__file__).parents[2] / "stacks" / "intents"
-HEAD = (
-    "provider,region,zone,instance_type,gpu,gpu_count,gpu_vram_gb,vcpus,ram_gb,on_demand_usd_hr,spot_usd_hr,source"
-    ",as_of"
-)
-
-
-def cloud(name: str, problem: Callable[[Offer], str | None] = lambda _offer: None) -> Cloud:
-    return Cloud(
-        name=name,
-        plugin=name,
-        sdk=name,
-        extra=name,
-        default_region="",
-        cluster="",
-        api="",
-        stand_in="",
-        errors={},
-        not_deployable=problem,
-        shell_command=lambda _region, _node: (),
-    )
-
-
-AWS = {"aws": cloud("aws")}
+from emporion.market.plan import explain, make_plan, plan_json
 
 
 @pytest.fixture(scope="module")
@@ -57,25 +29,7 @@ def bundled() -> Catalogue:
 
 @pytest.fixture
 def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    def write(*rows: str, more: str = "") -> Catalogue:
-        path = tmp_path / "offers.csv"
-        path.write_text("\n".join([HEAD + more, *rows]) + "\n")
-        return load_csv(path)
-
-    return write
-
-
-def plan_of(catalogue: Catalogue, **flags: object) -> Plan:
-    return plan_with(AWS, catalogue, flags)
-
-
-def plan_with(clouds: Mapping[str, Cloud], catalogue: Catalogue, flags: Mapping[str, object]) -> Plan:
-    return make_plan(intent_from_flags(**flags), catalogue, clouds=clouds, now=NOW)
-
-
-def cheapest(plan: Plan) -> str:
-    """The instance type of the cheapest solution."""
-    return plan.solutions[0].pools[0].offer.instance_type
+    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 # The bundled catalogue
@@ -249,175 +203,6 @@ def test_nodes_at_several_sites_cannot_be_stood_up(market: Callable[..., Catalog
     assert [each.deploy_problem for each in mixed] == [
         "its nodes stand at several sites, this version stands a cluster up at one"
     ]
-
-
-# cases/market.md
-
-
-def test_case_01_a_family_covers_its_variants_and_a_variant_only_itself(market: Callable[..., Catalogue]) -> None:
-    catalogue = market(
-        "nebius,eu-north1,,x1,A100,1,40,8,64,1.00,,test,2026-07",
-        "nebius,eu-north1,,x2,A100,1,80,8,64,1.60,,test,2026-07",
-    )
-    assert cheapest(plan_of(catalogue, gpus="A100-80GB:1")) == "x2"
-    assert cheapest(plan_of(catalogue, gpus="A100:1")) == "x1"
-    assert plan_json(plan_of(catalogue, gpus="A100:1"))["solutions"][0]["nodes"][0]["vram_gb_per_gpu"] == 40
-
-
-def test_case_04_nvl_has_94_gb(market: Callable[..., Catalogue]) -> None:
-    catalogue = market(
-        "runpod,global,,n,H100-NVL,1,94,8,64,2.6,,test,2026-07", "runpod,global,,s,H100-SXM,1,80,8,64,2.4,,test,2026-07"
-    )
-    assert cheapest(plan_of(catalogue, gpus="H100:1", min_vram="90GB")) == "n"
-    assert cheapest(plan_of(catalogue, gpus="H100:1", min_vram="94GB")) == "n"
-    none = plan_of(catalogue, gpus="H100:1", min_vram="95GB")
-    assert none.error is not None
-    assert "the largest H100 seen has 94 GB" in none.error.what
-    assert [(each.change, each.after) for each in none.relaxations] == [("resources.gpus.min_vram", "94gb")]
-
-
-def test_case_09_mig_slices_are_not_gpus(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("onprem,here,,k,A100-80GB,1,10,8,64,10,,test,2026-07,1g.10gb,7", more=",mig,advertised")
-    assert not plan_of(catalogue, gpus="A100:2").feasible
-    (found,) = plan_of(catalogue, gpus="A100:3", mig="1g.10gb").solutions
-    assert (found.gpus, found.pools[0].count, found.pools[0].offer.gpu_count) == (3, 1, 7)
-    assert found.pools[0].offer.gpu_vram_gb == 10
-
-
-def test_case_12_mi325x_has_256_gb(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("nebius,eu-north1,,c,MI300X,8,192,8,64,16,,test,2026-07")
-    assert not plan_of(catalogue, gpus="any:8", min_vram="260GB").feasible
-    assert cheapest(plan_of(catalogue, gpus="MI300X:8")) == "c"
-    assert cheapest(plan_of(catalogue, gpus="amd:192GB:8")) == "c"
-
-
-def test_case_14_a_range_takes_a_whole_box_inside_it(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("onprem,here,,w,H100-SXM,8,80,8,64,20,,test,2026-07")
-    (whole,) = plan_of(catalogue, gpus="H100:4..8").solutions
-    assert (whole.gpus, whole.surplus) == (8, 4)
-    none = plan_of(catalogue, gpus="H100:2..4")
-    assert not none.feasible
-    assert any(each.reason == "no whole number of machines with 8 GPUs makes 2 to 4" for each in none.rejected)
-    shared = plan_of(catalogue, gpus="H100:2..4", share=True)
-    (part,) = shared.solutions
-    assert (part.gpus, part.cost.part("compute")) == (4, Decimal(20))
-    assert any("4 of 8 GPUs are used" in warning for warning in shared.warnings)
-
-
-def test_case_17_spot_that_is_dearer_loses_and_is_warned_about(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("runpod,global,,t,A40,1,48,8,64,0.44,0.49,test,2026-07")
-    for rule in ("any", "on_demand"):
-        (found,) = plan_of(catalogue, gpus="A40:1", market=rule).solutions
-        assert found.pools[0].offer.market == "on_demand"
-    spot = plan_of(catalogue, gpus="A40:1", market="spot")
-    assert spot.solutions[0].pools[0].usd_per_hour == Decimal("0.49")
-    assert any("dearer than on-demand" in warning for warning in spot.warnings)
-
-
-def test_case_17_at_equal_price_spot_loses(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("runpod,global,,t,A40,1,48,8,64,0.44,0.44,test,2026-07")
-    (found,) = plan_of(catalogue, gpus="A40:1").solutions
-    assert found.pools[0].offer.market == "on_demand"
-
-
-@pytest.mark.parametrize(
-    ("floor", "type_"),
-    [({}, "h6"), ({"memory": "64GB"}, "h24"), ({"cpus": "32"}, "h48")],
-    ids=["none", "memory", "cpus"],
-)
-def test_case_21_the_host_decides_among_machines_with_one_gpu(
-    market: Callable[..., Catalogue], floor: dict[str, str], type_: str
-) -> None:
-    catalogue = market(
-        "nebius,eu-north1,,h6,RTXPRO6000,1,96,6,24,1.52,,test,2026-07",
-        "nebius,eu-north1,,h24,RTXPRO6000,1,96,24,90,3.0,,test,2026-07",
-        "nebius,eu-north1,,h48,RTXPRO6000,1,96,48,180,4.5,,test,2026-07",
-    )
-    assert cheapest(plan_of(catalogue, gpus="RTXPRO6000:1", **floor)) == type_
-
-
-def test_case_22_what_is_sold_on_spot_only_is_not_taken_on_demand(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("nebius,eu-north1,,h,H100-SXM,1,80,8,64,11,3,test,2026-07,spot", more=",purchase")
-    assert not plan_of(catalogue, gpus="H100:1", market="on_demand").feasible
-    assert plan_of(catalogue, gpus="H100:1").solutions[0].pools[0].usd_per_hour == 3
-
-
-def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Catalogue]) -> None:
-    catalogue = market(
-        "azure,eastus,,Standard_NC24ads_A100_v4,a100-80gb,1,80,24,220,3.00,,test,2026-11-20",
-        "aws,us-east-1,use1-az1,x1,a100-80gb,1,80,24,220,3.06,,test,2026-12-01",
-    )
-    fresh = plan_of(catalogue, gpus="a100:1", max_price_age="24h")
-    assert {each.pools[0].offer.provider for each in fresh.solutions} == {"aws"}
-    any_age = plan_with({}, catalogue, {"gpus": "a100:1"})
-    assert any_age.solutions[0].pools[0].offer.provider == "azure"
-    assert any("prices of azure are of 2026-11-20" in warning for warning in any_age.warnings)
-
-
-def test_case_31_the_budget_is_on_the_total(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("onprem,eu,,p,H100-SXM,8,80,8,64,60,,test,2026-07")
-    plan = plan_of(catalogue, gpus="H100:8", max_cost="$57/hr", scheduler="none")
-    assert plan.error is not None
-    assert "the cheapest left is 60." in plan.error.what
-    four = plan_of(catalogue, gpus="H100:32", max_cost="$61/hr", scheduler="none")
-    assert not four.feasible
-
-
-def test_case_36_rdma_required_is_not_served_by_plain_ethernet(bundled: Catalogue) -> None:
-    two = plan_of(bundled, gpus="a100:16", rdma="required", providers=("aws",))
-    assert all(pool.offer.fabric == "efa" for each in two.solutions for pool in each.pools)
-    assert all(len(each.sites) == 1 for each in two.solutions)
-    none = plan_of(bundled, gpus="t4g:2", rdma="required", providers=("aws",))
-    assert not none.feasible
-    assert any(each.reason == "no RDMA fabric" for each in none.rejected)
-
-
-# Infeasible
-
-
-def test_unknown_nvlink_is_refused_as_unknown(bundled: Catalogue) -> None:
-    plan = plan_of(bundled, gpus="a100:2", topology="nvlink", providers=("vast",))
-    assert plan.error is not None
-    assert plan.error.code == "E-TOPOLOGY"
-    assert any(each.reason == "NVLink unknown" for each in plan.rejected)
-    assert [(each.change, each.before) for each in plan.relaxations if "topology" in each.change] == [
-        ("resources.gpus.topology", "nvlink")
-    ]
-
-
-def test_an_infeasible_place_is_relaxed_by_the_cheapest_region_or_provider(bundled: Catalogue) -> None:
-    plan = plan_of(bundled, gpus="a100-80gb:8", providers=("aws",), regions=("eu-north-1",), topology="nvlink")
-    changes = {each.change: each.after for each in plan.relaxations}
-    assert set(changes) >= {"constraints.regions"}
-    assert changes["constraints.regions"].startswith("eu-north-1, ")
-    totals = [each.total_usd_per_hour for each in plan.relaxations]
-    assert totals == sorted(totals)
-
-
-def test_two_keys_give_way_together_when_one_is_not_enough(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("aws,us-east-1,use1-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,20,,test,2026-07")
-    plan = plan_of(catalogue, gpus="a100:8", market="spot", max_cost="$1/hr")
-    (only,) = plan.relaxations
-    assert only.change == "cost_control.max_hourly + lifecycle.market"
-    assert only.before == "$1/hr; spot"
-
-
-def test_no_relaxation_changes_the_number_or_the_model(bundled: Catalogue) -> None:
-    plan = plan_of(bundled, gpus="a100:7", topology="nvlink", network="low-latency", market="spot")
-    assert not plan.feasible
-    assert all("type" not in each.change and "count" not in each.change for each in plan.relaxations)
-    assert plan_json(plan)["solutions"] == []
-
-
-def test_an_unknown_place_is_an_error_with_the_nearest_name(bundled: Catalogue) -> None:
-    with pytest.raises(UserError, match="awss") as provider:
-        plan_of(bundled, gpus="a100:8", providers=("awss",))
-    assert provider.value.code == "E-PROVIDER"
-    with pytest.raises(UserError, match="us-esat-1") as region:
-        plan_of(bundled, gpus="a100:8", regions=("us-esat-1",))
-    assert (region.value.code, region.value.where) == ("E-REGION", "--regions")
-    with pytest.raises(UserError, match="spead"):
-        make_plan(intent_from_flags(gpus="a100:8"), bundled, clouds=AWS, now=NOW, prefer="spead")
 
 
 # Preference and explanation

@@ -1,0 +1,141 @@
+"""The market cases that choose (cases/market.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from plans import cheapest_type, plan_of, plan_with, written
+
+from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.plan import plan_json
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Catalogue:
+    return load_bundled()
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Callable[..., Catalogue]:
+    return lambda *rows, more="": written(tmp_path, rows, more)
+
+
+def test_case_01_a_family_covers_its_variants_and_a_variant_only_itself(market: Callable[..., Catalogue]) -> None:
+    catalogue = market(
+        "nebius,eu-north1,,x1,A100,1,40,8,64,1.00,,test,2026-07",
+        "nebius,eu-north1,,x2,A100,1,80,8,64,1.60,,test,2026-07",
+    )
+    assert cheapest_type(plan_of(catalogue, gpus="A100-80GB:1")) == "x2"
+    assert cheapest_type(plan_of(catalogue, gpus="A100:1")) == "x1"
+    assert plan_json(plan_of(catalogue, gpus="A100:1"))["solutions"][0]["nodes"][0]["vram_gb_per_gpu"] == 40
+
+
+def test_case_04_nvl_has_94_gb(market: Callable[..., Catalogue]) -> None:
+    catalogue = market(
+        "runpod,global,,n,H100-NVL,1,94,8,64,2.6,,test,2026-07", "runpod,global,,s,H100-SXM,1,80,8,64,2.4,,test,2026-07"
+    )
+    assert cheapest_type(plan_of(catalogue, gpus="H100:1", min_vram="90GB")) == "n"
+    assert cheapest_type(plan_of(catalogue, gpus="H100:1", min_vram="94GB")) == "n"
+    none = plan_of(catalogue, gpus="H100:1", min_vram="95GB")
+    assert none.error is not None
+    assert "the largest H100 seen has 94 GB" in none.error.what
+    assert [(each.change, each.after) for each in none.relaxations] == [("resources.gpus.min_vram", "94gb")]
+
+
+def test_case_09_mig_slices_are_not_gpus(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("onprem,here,,k,A100-80GB,1,10,8,64,10,,test,2026-07,1g.10gb,7", more=",mig,advertised")
+    assert not plan_of(catalogue, gpus="A100:2").feasible
+    (found,) = plan_of(catalogue, gpus="A100:3", mig="1g.10gb").solutions
+    assert (found.gpus, found.pools[0].count, found.pools[0].offer.gpu_count) == (3, 1, 7)
+    assert found.pools[0].offer.gpu_vram_gb == 10
+
+
+def test_case_12_mi325x_has_256_gb(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("nebius,eu-north1,,c,MI300X,8,192,8,64,16,,test,2026-07")
+    assert not plan_of(catalogue, gpus="any:8", min_vram="260GB").feasible
+    assert cheapest_type(plan_of(catalogue, gpus="MI300X:8")) == "c"
+    assert cheapest_type(plan_of(catalogue, gpus="amd:192GB:8")) == "c"
+
+
+def test_case_14_a_range_takes_a_whole_box_inside_it(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("onprem,here,,w,H100-SXM,8,80,8,64,20,,test,2026-07")
+    (whole,) = plan_of(catalogue, gpus="H100:4..8").solutions
+    assert (whole.gpus, whole.surplus) == (8, 4)
+    none = plan_of(catalogue, gpus="H100:2..4")
+    assert not none.feasible
+    assert any(each.reason == "no whole number of machines with 8 GPUs makes 2 to 4" for each in none.rejected)
+    shared = plan_of(catalogue, gpus="H100:2..4", share=True)
+    (part,) = shared.solutions
+    assert (part.gpus, part.cost.part("compute")) == (4, Decimal(20))
+    assert any("4 of 8 GPUs are used" in warning for warning in shared.warnings)
+
+
+def test_case_17_spot_that_is_dearer_loses_and_is_warned_about(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("runpod,global,,t,A40,1,48,8,64,0.44,0.49,test,2026-07")
+    for rule in ("any", "on_demand"):
+        (found,) = plan_of(catalogue, gpus="A40:1", market=rule).solutions
+        assert found.pools[0].offer.market == "on_demand"
+    spot = plan_of(catalogue, gpus="A40:1", market="spot")
+    assert spot.solutions[0].pools[0].usd_per_hour == Decimal("0.49")
+    assert any("dearer than on-demand" in warning for warning in spot.warnings)
+
+
+def test_case_17_at_equal_price_spot_loses(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("runpod,global,,t,A40,1,48,8,64,0.44,0.44,test,2026-07")
+    (found,) = plan_of(catalogue, gpus="A40:1").solutions
+    assert found.pools[0].offer.market == "on_demand"
+
+
+@pytest.mark.parametrize(
+    ("floor", "type_"),
+    [({}, "h6"), ({"memory": "64GB"}, "h24"), ({"cpus": "32"}, "h48")],
+    ids=["none", "memory", "cpus"],
+)
+def test_case_21_the_host_decides_among_machines_with_one_gpu(
+    market: Callable[..., Catalogue], floor: dict[str, str], type_: str
+) -> None:
+    catalogue = market(
+        "nebius,eu-north1,,h6,RTXPRO6000,1,96,6,24,1.52,,test,2026-07",
+        "nebius,eu-north1,,h24,RTXPRO6000,1,96,24,90,3.0,,test,2026-07",
+        "nebius,eu-north1,,h48,RTXPRO6000,1,96,48,180,4.5,,test,2026-07",
+    )
+    assert cheapest_type(plan_of(catalogue, gpus="RTXPRO6000:1", **floor)) == type_
+
+
+def test_case_22_what_is_sold_on_spot_only_is_not_taken_on_demand(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("nebius,eu-north1,,h,H100-SXM,1,80,8,64,11,3,test,2026-07,spot", more=",purchase")
+    assert not plan_of(catalogue, gpus="H100:1", market="on_demand").feasible
+    assert plan_of(catalogue, gpus="H100:1").solutions[0].pools[0].usd_per_hour == 3
+
+
+def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Catalogue]) -> None:
+    catalogue = market(
+        "azure,eastus,,Standard_NC24ads_A100_v4,a100-80gb,1,80,24,220,3.00,,test,2026-11-20",
+        "aws,us-east-1,use1-az1,x1,a100-80gb,1,80,24,220,3.06,,test,2026-12-01",
+    )
+    fresh = plan_of(catalogue, gpus="a100:1", max_price_age="24h")
+    assert {each.pools[0].offer.provider for each in fresh.solutions} == {"aws"}
+    any_age = plan_with({}, catalogue, {"gpus": "a100:1"})
+    assert any_age.solutions[0].pools[0].offer.provider == "azure"
+    assert any("prices of azure are of 2026-11-20" in warning for warning in any_age.warnings)
+
+
+def test_case_31_the_budget_is_on_the_total(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("onprem,eu,,p,H100-SXM,8,80,8,64,60,,test,2026-07")
+    plan = plan_of(catalogue, gpus="H100:8", max_cost="$57/hr", scheduler="none")
+    assert plan.error is not None
+    assert "the cheapest left is 60." in plan.error.what
+    four = plan_of(catalogue, gpus="H100:32", max_cost="$61/hr", scheduler="none")
+    assert not four.feasible
+
+
+def test_case_36_rdma_required_is_not_served_by_plain_ethernet(bundled: Catalogue) -> None:
+    two = plan_of(bundled, gpus="a100:16", rdma="required", providers=("aws",))
+    assert all(pool.offer.fabric == "efa" for each in two.solutions for pool in each.pools)
+    assert all(len(each.sites) == 1 for each in two.solutions)
+    none = plan_of(bundled, gpus="t4g:2", rdma="required", providers=("aws",))
+    assert not none.feasible
+    assert any(each.reason == "no RDMA fabric" for each in none.rejected)
