@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from desk import Desk
 
+from emporion.components.aws.stand_in import STAND_IN
+from emporion.localcloud.images import publish_image
 from emporion.localcloud.world import World
 
 pytestmark = pytest.mark.engine
@@ -111,18 +113,17 @@ def test_a_second_up_changes_nothing(standing: Desk) -> None:
 
 def test_a_newer_image_changes_nothing_until_it_is_planned(standing: Desk) -> None:
     with World.open(standing.home) as world:
-        (image,) = world.query(
-            "SELECT name, arch, driver_version, efa_version FROM images WHERE purpose = 'gpu' AND region = 'us-east-1'"
-            " AND arch = 'x86_64' ORDER BY published_at DESC LIMIT 1"
+        newer = publish_image(
+            world,
+            STAND_IN,
+            "us-east-1",
+            "gpu",
+            "x86_64",
+            name="Deep Learning Base newer",
+            published_at="2027-01-01T00:00:00Z",
         )
-        with world.transaction() as connection:
-            connection.execute(
-                "INSERT INTO images (provider, region, id, name, purpose, arch, published_at, driver_version, efa_version)"
-                " VALUES ('aws', 'us-east-1', 'ami-0fffffffffffffff1', ?, 'gpu', ?, '2027-01-01T00:00:00.000Z', ?, ?)",
-                (f"{image[0]} newer", *image[1:]),
-            )
     assert standing.json("preview", "demo")["changed"] == 0
-    assert "ami-0fffffffffffffff1" in standing.done("plan", "demo.yaml", "--diff", "demo")
+    assert newer.id in standing.done("plan", "demo.yaml", "--diff", "demo")
 
 
 def test_the_worlds_of_a_stack_cannot_be_mixed(standing: Desk) -> None:

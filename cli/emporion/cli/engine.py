@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emporion.cli.context import environment, home
+from emporion.cli.context import environment
 from emporion.cli.lazy import Group
 from emporion.cli.options import json_option
 from emporion.cli.render import json_out, note
-from emporion.market.errors import ExitCode, UserError
+from emporion.market.errors import ExitCode
 
 if TYPE_CHECKING:
     from emporion.engine import Engine
@@ -72,20 +72,11 @@ def env(world: str) -> None:
     \b
     eval "$(emporion engine env)"
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
-    from emporion.engine import exports, pulumi_env
+    from emporion.cli.worlds import world_environ
+    from emporion.engine import exports
 
-    sys.stdout.write(exports(pulumi_env(_require(), home(), world, environment())))
-
-
-def _require() -> Engine:
-    from emporion.engine import locate
-
-    found = locate(environment())
-    if found is None:
-        raise UserError(
-            "E-ENGINE-MISSING", "there is no Pulumi engine yet", None, "emporion engine install", ExitCode.FAILED
-        )
-    return found
+    _, environ = world_environ(world)
+    sys.stdout.write(exports(environ))
 
 
 def _fields(found: Engine | None) -> dict[str, str | None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from emporion.cli import render
 from emporion.market.clouds import installed_clouds
-from emporion.market.errors import ExitCode, UserError, did_you_mean
+from emporion.market.errors import UserError, did_you_mean
 from emporion.operations.clusters import Cluster, open_cluster
 from emporion.operations.pinning import Pinned, choose_world, pin_stack, preview_pin
 from emporion.operations.project import Project, find_project
@@ -106,19 +106,9 @@ def _intent_file(target: str, project: Project) -> Path | None:
 
 def _pulumi(project: Project, world: str, *, as_json: bool) -> Pulumi:
     """Return Pulumi in a world, its engine installed and, locally, its stand-in plugins in place."""
-    from emporion import engine as engine_room
+    from emporion.cli.worlds import world_environ
 
-    try:
-        home = engine_room.home_dir(os.environ)
-        engine = engine_room.locate(os.environ) or engine_room.install(os.environ, render.note)
-        environ = engine_room.pulumi_env(engine, home, world, os.environ)
-    except engine_room.EngineError as error:
-        raise UserError(error.code, error.what, error.where, error.fix, ExitCode.FAILED) from error
-    if world == "local":
-        from emporion.localcloud import install_stand_ins
-
-        install_stand_ins(Path(environ["PULUMI_HOME"]), Path(sys.executable))
-    os.environ["EMPORION_HOME"] = str(home)
+    engine, environ = world_environ(world, report=render.note)
     output = sys.stderr if as_json else sys.stdout
     return Pulumi(
         project, engine.pulumi, environ, world, output, colour=output.isatty() and not os.environ.get("NO_COLOR")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pulumi
 
 from emporion.components.cluster import GpuCluster, GpuClusterArgs, cloud_component
@@ -20,6 +23,8 @@ def run() -> None:
 
     Raises: pulumi.RunError: with a `UserError`'s text, when the user can mend it.
     """
+    # Pulumi interrupts its program when an update fails or is cancelled; the traceback of that tells nobody anything.
+    signal.signal(signal.SIGINT, lambda _signum, _frame: os._exit(1))
     try:
         _build(pulumi.Config("emporion"))
     except UserError as error:

@@ -60,6 +60,7 @@ class Cluster:
     def up(self) -> Outcome:
         """Make the cluster what its pin says; first finish what a killed update left behind."""
         self.recover()
+        self._assert_quota()
         return self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
 
     def refresh(self) -> Outcome:
@@ -133,6 +134,20 @@ class Cluster:
             nodes,
             {name: count for name, count in missing.items() if count > 0},
         )
+
+    def _assert_quota(self) -> None:
+        """Raise UserError E-QUOTA when the account may not run a pool at all, before anything is made for it."""
+        api = self.api()
+        for pool in self.placement.pools:
+            limit = api.quota(pool.instance_type, pool.market.value)
+            if limit is not None and pool.count > limit:
+                raise UserError(
+                    "E-QUOTA",
+                    f"{pool.count} x {pool.instance_type} {pool.market.value} is above this account's quota of {limit}",
+                    f"{pool.provider} {pool.region}, pool {pool.name}",
+                    f"ask the cloud for more, or re-plan: emporion plan INTENT --pin {self.stack}",
+                    ExitCode.FAILED,
+                )
 
     def _judged(self, operation: str, outcome: Outcome) -> Outcome:
         if outcome.interrupted:

@@ -135,6 +135,14 @@ class Pulumi:
 
     def _capture(self, *arguments: str, given: str | None = None) -> str:
         done = self._run(arguments, given)
+        if "incorrect passphrase" in done.stderr:
+            raise UserError(
+                "E-PASSPHRASE",
+                f"the secrets of {self.project.name!r} were made with another passphrase",
+                f"EMPORION_HOME={self.environ.get('EMPORION_HOME', '')}",
+                "use the EMPORION_HOME with which the stack was made, or another stack name",
+                ExitCode.FAILED,
+            )
         if done.returncode:
             message = " ".join(
                 line.removeprefix("error: ").strip() for line in done.stderr.splitlines() if line.strip()
