@@ -159,10 +159,11 @@ def test_an_import_takes_the_id_that_the_real_provider_takes(provider: Provider,
     inputs = {"routeTableId": table, "destinationCidrBlock": "0.0.0.0/0", "gatewayId": gateway}
     route = make(ROUTE, "r", inputs)
     assert route.startswith(f"r-{table}")
-    assert provider.read(urn(ROUTE, "r"), route, {}) == (None, None)
-    found = provider.read(urn(ROUTE, "r"), f"{table}_0.0.0.0/0", {})[0]
-    assert found
-    assert (found.id, found.inputs) == (route, inputs)
+    assert provider.read(urn(ROUTE, "r"), f"{table}_0.0.0.0/0", {"x": 1}) == (None, None)
+    for taken in (f"{table}_0.0.0.0/0", route):
+        found = provider.read(urn(ROUTE, "r"), taken, {})[0]
+        assert found
+        assert (found.id, found.inputs) == (route, inputs)
 
 
 # names

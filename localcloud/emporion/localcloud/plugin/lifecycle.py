@@ -130,15 +130,12 @@ class Lifecycle:
         return Made(row.id, outputs, inputs, tuple(failures))
 
     def read(self, resource_id: str, *, for_import: bool) -> Made | None:
-        """Return one as it is now; an import names it as `pulumi import` does."""
-        if for_import and self.rule.import_id:
+        """Return one as it is now, by its id; an import may also name it as `pulumi import` does."""
+        row = self.world.resource(self.rules.plugin, self.scope, self.token, resource_id)
+        if row is None and for_import and self.rule.import_id:
             rows: Iterator[Resource] = iter(self.world.resources(self.rules.plugin, self.token))
             row = next((row for row in rows if self.import_id(row) == resource_id), None)
-        else:
-            row = self.world.resource(self.rules.plugin, self.scope, self.token, resource_id)
-        if row is None:
-            return None
-        return Made(row.id, row.outputs, row.inputs)
+        return Made(row.id, row.outputs, row.inputs) if row else None
 
     def import_id(self, row: Resource) -> str:
         """Return the id by which `pulumi import` takes something that exists."""
