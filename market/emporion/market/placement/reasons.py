@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import Candidate, Found, rounded
@@ -17,6 +18,8 @@ __all__ = ["Reasons"]
 
 _OVER_BUDGET = "every placement with it is over the budget"
 _NO_BETTER = "another placement is at least as cheap, fast and stable"
+_SEVERAL = 2
+"""Nodes enough to need joining: what one kind cannot do with itself, it cannot do with another."""
 _Division = tuple[tuple[int, ...], tuple[int, ...]]
 """Sizes of machines and how many of each."""
 
@@ -70,12 +73,18 @@ class Reasons:
         """Return why no composition with this kind of machine serves the demand, budget apart."""
         search, demand = self._search, self.choice.demand
         problem: str | None = None
+        lonely = demand.join_problem((candidate.kind,), _SEVERAL)
+        near = self._kinds_at[self._place(candidate)]
         for sizes, counts in self._divisions.get(candidate.size, ()):
-            for kinds in search.mixes(sizes):
-                if candidate.kind in kinds:
-                    if search.serves(kinds, counts) and self._meet(kinds, candidate):
-                        return None
-                    problem = problem or demand.join_problem(kinds, sum(counts)) or "less GPU memory in all than asked"
+            if lonely is not None and sum(counts) > 1:
+                problem = problem or lonely
+                continue
+            own = sizes.index(candidate.size)
+            shelves = [[candidate.kind] if i == own else near.get(size, []) for i, size in enumerate(sizes)]
+            for kinds in product(*shelves):
+                if search.serves(kinds, counts):
+                    return None
+                problem = problem or demand.join_problem(kinds, sum(counts)) or "less GPU memory in all than asked"
         if problem is not None:
             return problem
         if not demand.gpus:
@@ -86,10 +95,14 @@ class Reasons:
         """Return where the rest of a placement must stand; None: anywhere."""
         return candidate.site if self.choice.demand.one_site else None
 
-    def _meet(self, kinds: tuple[Kind, ...], candidate: Candidate) -> bool:
-        """Return whether machines of these kinds can stand where they must."""
-        site = self._place(candidate)
-        return site is None or all(site in self._search.shelves[kind] for kind in kinds)
+    @cached_property
+    def _kinds_at(self) -> dict[Site | None, dict[int, list[Kind]]]:
+        """The kinds by place and size; place None: anywhere."""
+        found: dict[Site | None, dict[int, list[Kind]]] = {None: self._search.by_size}
+        for kind, sites in self._search.shelves.items():
+            for site in sites:
+                found.setdefault(site, {}).setdefault(self._search.size(kind), []).append(kind)
+        return found
 
     def _within_budget(self, candidate: Candidate) -> bool:
         """Return whether a lower bound of the placements with an offer is within the budget."""

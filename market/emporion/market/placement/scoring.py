@@ -30,7 +30,7 @@ class Scoring:
     def stability(self, kinds: Sequence[Kind], counts: Sequence[int]) -> Stability:
         """Return the stability of a composition."""
         gpus = sum(kind.machine.gpus * count for kind, count in zip(kinds, counts, strict=True))
-        hazards = tuple(sorted(kind.hazard for kind in kinds))
+        hazards = tuple(sorted([kind.hazard for kind in kinds]))
         return stability(hazards, gpus, sum(counts), self.recovery)
 
     def performance(self, kinds: Sequence[Kind], counts: Sequence[int], joint: Joint | None) -> Performance:

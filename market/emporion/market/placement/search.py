@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement, groupby, product
-from operator import itemgetter
+from operator import itemgetter, mul
 
 from emporion.market.graph import Kind, Site
 from emporion.market.performance import gpu_speed
@@ -25,7 +25,7 @@ from emporion.market.placement.candidates import STEP, Candidate, Composition, F
 from emporion.market.placement.demand import divisions
 from emporion.market.placement.front import Front, four_digits
 from emporion.market.placement.scoring import Scoring
-from emporion.market.stability import stability
+from emporion.market.stability import Hazard, stability
 
 __all__ = ["Search"]
 
@@ -81,20 +81,28 @@ class Search(Scoring):
             for sizes, divided in self.divided(pools):
                 best = _Best(self, sizes, divided)
                 for kinds in self.mixes(sizes):
-                    if pools == 1 or not best.hopeless(front, kinds):
-                        for counts in divided:
-                            if self.serves(kinds, counts):
-                                self._place(front, Composition(kinds, counts))
+                    bound = best.bound(front, kinds)
+                    if bound is not None:
+                        self._place_all(front, kinds, divided, bound)
         return front
+
+    def _place_all(
+        self, front: Front[Found], kinds: tuple[Kind, ...], divided: Sequence[tuple[int, ...]], bound: tuple[float, int]
+    ) -> None:
+        """Offer the placements of one mix of kinds that no bound rules out to the front."""
+        prices = [self.cheapest[kind] for kind in kinds]
+        for counts in divided:
+            compute = sum(map(mul, prices, counts))
+            if not front.beats(rounded(compute), *bound) and self.serves(kinds, counts):
+                self._place(front, Composition(kinds, counts), compute)
 
     @cached_property
     def cheapest(self) -> dict[Kind, int]:
         """The least price of each kind."""
         return {kind: min(offers[0].price for offers in sites.values()) for kind, sites in self.shelves.items()}
 
-    def _place(self, front: Front[Found], each: Composition) -> None:
-        """Offer every placement of one composition that might be undominated to the front."""
-        least = sum(self.cheapest[kind] * count for kind, count in zip(*each, strict=True))
+    def _place(self, front: Front[Found], each: Composition, least: int) -> None:
+        """Offer every placement of one composition (machines worth `least` or more) that might do to the front."""
         loss_s = round(self.stability(*each).loss_s_per_day)
         throughput = self.throughput(*each, None)
         if self.hopeless(front, each, full_chain(least, loss_s, 0), throughput, loss_s):
@@ -130,38 +138,52 @@ class _Best:
     """The best that any placement with these machine sizes can be, asked per mix of kinds before its counts."""
 
     def __init__(self, search: Search, sizes: tuple[int, ...], divided: Sequence[tuple[int, ...]]) -> None:
-        self.search = search
-        totals = [sum(size * count for size, count in zip(sizes, counts, strict=True)) for counts in divided]
+        demand = search.demand
+        totals = [sum(map(mul, sizes, counts)) for counts in divided]
         nodes = [sum(counts) for counts in divided]
-        self.least_total, self.most_used = min(totals), max(search.demand.used(total) for total in totals)
-        self.fewest, self.most = min(nodes), max(nodes)
-        self.sizes = sizes
-        self.limit = search.tariff.ceiling(max(totals))
+        least_total, most_used = min(totals), max(demand.used(total) for total in totals)
+        self._search = search
+        self._fewest, self._most = min(nodes), max(nodes)
+        self._limit = search.tariff.ceiling(max(totals))
+        self._of_kind = {
+            kind: (
+                search.cheapest[kind] * least_total // size,
+                gpu_speed(kind.machine.gpu).images_per_second * kind.machine.share * most_used,
+            )
+            for size in set(sizes)
+            for kind in search.by_size[size]
+        }
+        self._losses: dict[tuple[Hazard, ...], int] = {}
 
-    def hopeless(self, front: Front[Found], kinds: tuple[Kind, ...]) -> bool:
-        """Return whether the front dominates every placement of these kinds, whatever the counts.
+    def bound(self, front: Front[Found], kinds: tuple[Kind, ...]) -> tuple[float, int] | None:
+        """Return a throughput and a loss that no placement of these kinds betters, None when the front rules them out.
 
         Cost: all GPUs at the least price per GPU. Throughput: all at the slowest one's speed, with the exchange of the
         fewest nodes. Loss: with the transfer of the most nodes.
         """
-        search = self.search
-        least = min(
-            search.cheapest[kind] * self.least_total // size for kind, size in zip(kinds, self.sizes, strict=True)
-        )
-        if self.limit is not None and least > self.limit:
-            return True
-        if search.by_cost:
-            return front.beats(rounded(least), 0.0, 0)
-        machines = [kind.machine for kind in kinds]
-        images = min(gpu_speed(each.gpu).images_per_second * each.share for each in machines) * self.most_used
-        hazards = tuple(sorted(kind.hazard for kind in kinds))
-        per_gpu = search.demand.low if search.demand.gpus else 0
-        loss_s = round(stability(hazards, per_gpu, self.most, search.recovery).loss_s_per_day)
-        if front.beats(rounded(least), images, loss_s):
-            return True
-        counts = (*(1 for _ in kinds[1:]), self.fewest - len(kinds) + 1)
-        efficiency = search.performance(kinds, counts, None).scaling_efficiency
-        return front.beats(rounded(least), four_digits(images * efficiency * _ROUNDING), loss_s)
+        facts = [self._of_kind[kind] for kind in kinds]
+        least = rounded(min([cost for cost, _ in facts]))
+        if self._limit is not None and least * STEP > self._limit + STEP:
+            return None
+        if self._search.by_cost:
+            return None if front.beats(least, 0.0, 0) else (0.0, 0)
+        images = min([rate for _, rate in facts])
+        loss_s = self._loss_s(tuple([kind.hazard for kind in kinds]))
+        if front.beats(least, images, loss_s):
+            return None
+        counts = (*(1 for _ in kinds[1:]), self._fewest - len(kinds) + 1)
+        efficiency = self._search.performance(kinds, counts, None).scaling_efficiency
+        throughput = four_digits(images * efficiency * _ROUNDING)
+        return None if front.beats(least, throughput, loss_s) else (throughput, loss_s)
+
+    def _loss_s(self, hazards: tuple[Hazard, ...]) -> int:
+        found = self._losses.get(hazards)
+        if found is None:
+            demand = self._search.demand
+            gpus = demand.low if demand.gpus else 0
+            worth = stability(tuple(sorted(hazards)), gpus, self._most, self._search.recovery)
+            found = self._losses[hazards] = round(worth.loss_s_per_day)
+        return found
 
 
 def _worth_keeping(offers: list[Candidate]) -> list[Candidate]:
