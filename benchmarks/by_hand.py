@@ -19,12 +19,17 @@ import pulumi
 import pulumi_aws as aws
 
 '''
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""Stands for a value that a preview cannot know."""
 VERBATIM = frozenset({"tags"})
 """Inputs whose keys are the user's own."""
 
 
-def program(resources: Sequence[Mapping[str, Any]]) -> str:
-    """Return the program that makes the given resources of a Pulumi state."""
+def program(resources: Sequence[Mapping[str, Any]], previewed: Mapping[tuple[str, str], Any]) -> str:
+    """Return the program that makes the given resources of a Pulumi state.
+
+    `previewed` are the inputs that a first preview knows, by type and name: what is known there is written out.
+    """
     lines = [HEAD]
     names: dict[str, str] = {}
     by_urn = {one["urn"]: one for one in resources}
@@ -41,6 +46,8 @@ def program(resources: Sequence[Mapping[str, Any]]) -> str:
             if key == "__defaults":
                 continue
             known = [(names[urn], by_urn[urn]) for urn in dependencies.get(key) or () if urn in names]
+            if UNKNOWN not in str(previewed[one["type"], one["urn"].split("::")[-1]].get(key)):
+                known = []
             literal = (
                 "pulumi.Output.secret('0' * 64)"
                 if one["urn"] in secret and isinstance(value, dict) and "ciphertext" in value
@@ -101,11 +108,15 @@ def _text(text: str, known: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
         (value, f"{variable}.{_snake(key)}")
         for variable, one in known
         for key, value in [("id", one["id"]), *(one.get("outputs") or {}).items()]
-        if isinstance(value, str) and len(value) > 4 and value not in json.dumps(one.get("inputs") or {})  # noqa: PLR2004
+        if isinstance(value, str) and len(value) > 4  # noqa: PLR2004 - shorter ones would be found in anything
     ]
     for value, expression in outputs:
         if value == text:
             return expression
+    for variable, one in known if text.isdecimal() else ():
+        for key, value in (one.get("outputs") or {}).items():
+            if value == int(text) and not isinstance(value, bool):
+                return f"{variable}.{_snake(key)}.apply(lambda number: str(int(number)))"
     parts: list[str] = []
     for value, expression in sorted(outputs, key=lambda pair: -len(pair[0])):
         if value in text:

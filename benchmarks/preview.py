@@ -36,11 +36,13 @@ def sections() -> list[Section]:
         state = json.loads(_run(["pulumi", "stack", "export", "-s", "demo"], _engine(home), ours))
         fresh = _engine(_home(folder / "fresh"))
         hand, empty = folder / "hand", folder / "empty"
-        _project(hand, program(state["deployment"]["resources"]), ours / "Pulumi.demo.yaml")
+        _stack(fresh, ours, "demo")
+        wanted = _inputs(fresh, ours)
+        _project(hand, program(state["deployment"]["resources"], wanted), ours / "Pulumi.demo.yaml")
         _project(empty, "import pulumi\n", None)
-        for project, stack in ((ours, "demo"), (hand, "demo"), (empty, "demo")):
-            _stack(fresh, project, stack)
-        count = _assert_equal(fresh, ours, hand)
+        _stack(fresh, hand, "demo")
+        _stack(fresh, empty, "demo")
+        count = _assert_equal(wanted, _inputs(fresh, hand))
         costs = {where.name: _preview(fresh, where) for where in (empty, hand, ours)}
     return [_section(costs["empty"], costs["hand"], costs["shop"], count)]
 
@@ -105,9 +107,8 @@ def _inputs(environ: Mapping[str, str], project: Path) -> dict[tuple[str, str], 
     return found
 
 
-def _assert_equal(environ: Mapping[str, str], ours: Path, hand: Path) -> int:
+def _assert_equal(one: Mapping[tuple[str, str], Any], other: Mapping[tuple[str, str], Any]) -> int:
     """Return how many resources both programs make. Raises: RuntimeError: when resources or inputs differ."""
-    one, other = _inputs(environ, ours), _inputs(environ, hand)
     if set(one) != set(other):
         message = f"not the same resources: {sorted(set(one) ^ set(other))}"
         raise RuntimeError(message)
