@@ -101,3 +101,26 @@ def test_an_unknown_stack_gets_its_near_miss(project: Project) -> None:
 def test_a_name_that_cannot_be_a_stack_is_refused(project: Project, name: str) -> None:
     with pytest.raises(UserError, match="cannot be a stack's name"):
         project.require(name)
+
+
+def answer_no(project: Project, stack: str) -> None:
+    with project.on_trial(stack):
+        project.write(stack, {"emporion:world": "real"})
+        raise UserError("E-CONFIRM", "stopped")
+
+
+def test_a_configuration_on_trial_is_put_back_when_the_answer_is_no(project: Project) -> None:
+    path = project.config_path("dev")
+    path.write_text("config: {a:b: c}\n")
+    with pytest.raises(UserError):
+        answer_no(project, "dev")
+    assert path.read_text() == "config: {a:b: c}\n"
+    with project.on_trial("dev"):
+        project.write("dev", {"emporion:world": "local"})
+    assert "emporion:world: local" in path.read_text()
+
+
+def test_a_stack_that_was_only_tried_leaves_no_configuration(project: Project) -> None:
+    with pytest.raises(UserError):
+        answer_no(project, "new")
+    assert project.read("new") is None

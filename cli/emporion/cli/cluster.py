@@ -54,9 +54,10 @@ def up(target: str, world: str | None, yes: bool, project: Path | None, as_json:
     for change in session.pinned.changes if session.pinned else ():
         render.note(f"  {change}")
     if not yes:
-        session.pin()
-        cluster.preview()
-    render.confirm(_price(session), yes=yes, where="emporion up")
+        with cluster.pulumi.project.on_trial(cluster.stack):  # a no leaves the stack as it was
+            session.pin()
+            cluster.preview()
+            render.confirm(_price(session), yes=yes, where="emporion up")
     session.pin()
     _done("up", session, cluster.up(), as_json=as_json)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,13 @@ class Project:
         document["config"] = {**(document.get("config") or {}), **values}
         path = self.config_path(stack)
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._replace(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=160))
+
+    def _replace(self, path: Path, text: str) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".Pulumi.", suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                yaml.safe_dump(document, file, sort_keys=False, allow_unicode=True, width=160)
+                file.write(text)
             Path(temporary).replace(path)
         except OSError as error:
             Path(temporary).unlink(missing_ok=True)
@@ -97,6 +101,20 @@ class Project:
                 str(path),
                 "free space or mend permissions",
             ) from error
+
+    @contextmanager
+    def on_trial(self, stack: str) -> Iterator[None]:
+        """Put the configuration of `stack` back as it was when the block raises."""
+        path = self.config_path(stack)
+        before = path.read_bytes() if path.is_file() else None
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                path.unlink(missing_ok=True)
+            elif path.read_bytes() != before:
+                self._replace(path, before.decode())
+            raise
 
     def _document(self, stack: str) -> dict[str, Any] | None:
         path = self.config_path(stack)
