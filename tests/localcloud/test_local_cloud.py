@@ -93,6 +93,14 @@ def test_a_folder_with_a_quote_in_its_name_is_quoted_in_the_plugin(home: Path, t
     assert said[:3] == ["-P", "-m", "emporion.localcloud.plugin"]
 
 
+def test_processes_that_were_killed_are_forgotten_when_the_next_one_comes(home: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as gone, World.open(home) as world:
+        note_plugin(world, gone.pid, "aws", os.getpid())
+        gone.wait(timeout=10)
+        note_plugin(world, os.getpid(), "aws", os.getppid())
+        assert world.query("SELECT pid FROM plugins") == [(os.getpid(),)]
+
+
 @pytest.mark.parametrize(
     ("environ", "home"),
     [

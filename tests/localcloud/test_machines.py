@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emporion.localcloud.capacity import set_capacity, set_quota
-from emporion.localcloud.machines import end_machine
+from emporion.localcloud.machines import end_machine, settle_groups
 from emporion.localcloud.plugin.calls import CloudRefusedError
 from emporion.localcloud.plugin.lifecycle import Made
 from emporion.localcloud.plugin.provider import Naming, Provider
@@ -230,6 +230,18 @@ def test_a_group_that_does_not_wait_for_its_machines_is_no_failure(group: Callab
     set_capacity(world, "aws", "us-east-1", P4D, 1)
     assert group(2, waitForCapacityTimeout="0").failures == ()
     assert len(machines(world)) == 1
+
+
+def test_a_group_that_lacks_machines_gets_them_when_there_is_room(
+    group: Callable[..., Made], world: World, rules: StandIn
+) -> None:
+    set_capacity(world, "aws", "us-east-1", P4D, 1)
+    group(2, waitForCapacityTimeout="0")
+    settle_groups(world, rules, "us-east-1")
+    assert len(machines(world)) == 1
+    set_capacity(world, "aws", "us-east-1", P4D, 2)
+    settle_groups(world, rules, "us-east-1")
+    assert len(machines(world)) == 2
 
 
 def test_less_than_no_machines_cannot_be(world: World) -> None:

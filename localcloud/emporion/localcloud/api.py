@@ -11,7 +11,7 @@ from typing import Any
 from emporion.localcloud.capacity import quota_limit
 from emporion.localcloud.faults import meet
 from emporion.localcloud.images import newest_image
-from emporion.localcloud.machines import end_machine
+from emporion.localcloud.machines import end_machine, settle_groups
 from emporion.localcloud.making import Maker
 from emporion.localcloud.processes import home_from
 from emporion.localcloud.world import Resource, World
@@ -84,6 +84,7 @@ class LocalCloud:
     def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
         """Return the stack's machines, by launch time."""
         with self._ask(f"the machines of {project}/{stack}") as world:
+            settle_groups(world, self._rules, self._region)
             zone_ids = {name: zone_id for zone_id, name in self._rules.zones(self._region).items()}
             found = [
                 _node(row, zone_ids)

@@ -12,7 +12,7 @@ from emporion.localcloud.making import Maker
 from emporion.localcloud.world import Resource, World
 from emporion.market.stand_in import Launch, Refusal, StandIn
 
-__all__ = ["end_machine", "reserve", "settle_group", "start"]
+__all__ = ["end_machine", "reserve", "settle_group", "settle_groups", "start"]
 
 RESERVED_FIRST = 4  # the network, the router, DNS and one spare address (EC2 user guide, subnet sizing, read 2026-12)
 KEPT_FOR_FIXED = 16  # AWS picks at random; the world leaves the low addresses to those that programs choose themselves
@@ -94,17 +94,20 @@ def _start_member(world: World, rules: StandIn, maker: Maker, seq: int, launch: 
     return None
 
 
+def settle_groups(world: World, rules: StandIn, region: str) -> None:
+    """Let every group of a region try again, as the cloud's do all the time: called before machines are looked at."""
+    tokens = [token for token, rule in rules.types.items() if rule.kind == "group"]
+    with world.transaction():
+        for token in tokens:
+            for group in world.resources(rules.plugin, token, region):
+                settle_group(world, rules, Maker.of(world, rules, group), group.seq)
+
+
 def end_machine(world: World, rules: StandIn, machine: Resource) -> None:
     """End one machine; the group that made it starts another one at once, where there is room."""
     with world.transaction():
         world.remove(machine.seq)
-        if machine.owner is None:
-            return
-        for group in world.resources(rules.plugin, region=machine.region):
-            if group.seq == machine.owner:
-                maker = Maker(world, rules, group.token, group.id, group.region, group.inputs, world.next_seed())
-                maker = replace(maker, id=group.id, project=group.project, stack=group.stack)
-                settle_group(world, rules, maker, group.seq)
+        settle_groups(world, rules, machine.region)
 
 
 def _over_quota(world: World, rules: StandIn, region: str, launch: Launch) -> Refusal | None:

@@ -25,12 +25,15 @@ def home_from(environ: Mapping[str, str]) -> Path:
 
 def live_plugins(world: World) -> list[int]:
     """Return the process ids of the plugins that run now, sorted."""
-    return sorted(pid for pid, born in world.query("SELECT pid, born FROM plugins") if _born(pid) == born)
+    return sorted(pid for pid, born in world.query("SELECT pid, born FROM plugins") if _lives(pid, born))
 
 
 def note_plugin(world: World, pid: int, provider: str, engine: int) -> None:
-    """Note that a process serves a provider plugin."""
+    """Note that a process serves a provider plugin, and forget those that were killed."""
     with world.transaction() as connection:
+        for old, born in connection.execute("SELECT pid, born FROM plugins").fetchall():
+            if not _lives(old, born):
+                connection.execute("DELETE FROM plugins WHERE pid = ?", (old,))
         connection.execute("INSERT OR REPLACE INTO plugins VALUES (?, ?, ?, ?)", (pid, _born(pid), provider, engine))
 
 
@@ -44,11 +47,11 @@ def end_plugins(world: World, wait_s: float = 2.0, sleep: Callable[[float], None
     """Ask the plugin processes to end, and end those that do not."""
     rows: list[tuple[int, str]] = [(pid, born) for pid, born in world.query("SELECT pid, born FROM plugins")]
     for step, number in enumerate((signal.SIGTERM, signal.SIGKILL)):
-        alive = [pid for pid, born in rows if _born(pid) == born]
+        alive = [pid for pid, born in rows if _lives(pid, born)]
         for pid in alive:
             _signal(pid, number)
         for _ in range(int(wait_s / 0.05) if alive and step == 0 else 0):
-            if not any(_born(pid) == born for pid, born in rows):
+            if not any(_lives(pid, born) for pid, born in rows):
                 break
             sleep(0.05)
     for pid, _ in rows:
@@ -60,6 +63,10 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         return
+
+
+def _lives(pid: int, born: str) -> bool:
+    return born != "" and _born(pid) == born
 
 
 def _born(pid: int) -> str:
