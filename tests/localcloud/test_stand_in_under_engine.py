@@ -159,6 +159,27 @@ aws.ec2.Instance(
         assert {step["op"] for step in steps if step["urn"].endswith("::node")} == ops
 
 
+def test_a_replaced_thing_with_a_name_of_its_own_goes_first_unless_the_program_says_otherwise(
+    program: RawProgram,
+) -> None:
+    """E12."""
+    text = """
+locked = bool(pulumi.Config().get_bool("locked"))
+aws.s3.Bucket(
+    "data", bucket="mine", object_lock_enabled=locked,
+    opts=pulumi.ResourceOptions(provider=provider, delete_before_replace=FIRST),
+)
+"""
+    program.write("FIRST = False\n" + text)
+    program.up()
+    program.done("config", "set", "locked", "true")
+    assert "BucketAlreadyOwnedByYou" in program.refused("up", "--yes", "--skip-preview")
+    assert program.state()["data"]["inputs"]["objectLockEnabled"] is False
+    program.write("FIRST = None\n" + text)
+    program.up()
+    assert program.state()["data"]["inputs"]["objectLockEnabled"] is True
+
+
 def test_a_secret_stays_secret_in_the_state_and_out_of_the_log(program: RawProgram) -> None:
     program.write("""
 key = aws.ssm.Parameter("key", type="SecureString", value=pulumi.Output.secret("hunter2-munge"), opts=opts)
