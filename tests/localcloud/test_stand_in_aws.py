@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from emporion.components.aws.errors import ERRORS
 from emporion.components.aws.stand_in import STAND_IN
 from emporion.localcloud.plugin.schema import Schemas
 from emporion.market.stand_in import EnumSource
@@ -129,4 +130,4 @@ def test_a_region_that_aws_does_not_have_has_no_zones() -> None:
 
 def test_every_code_that_the_stand_in_answers_for_want_of_machines_is_known_to_the_error_table() -> None:
     told = {name: refusal.code for name, refusal in STAND_IN.refusals.items() if name != "not_found"}
-    assert set(told.values()) <= STAND_IN.error_codes
+    assert set(told.values()) <= set(ERRORS)

@@ -195,17 +195,15 @@ class World:
         token: str | None = None,
         region: str | None = None,
         *,
-        stack: str | None = None,
         owner: int | None = None,
         containing: str | None = None,
     ) -> list[Resource]:
-        """Return what exists, oldest first. `stack` is `project/stack`; `containing` is text that the outputs hold."""
+        """Return what exists, oldest first; `containing` is text that the outputs hold."""
         where, values = ["1"], []
         filters = (
             ("provider = ?", provider),
             ("token = ?", token),
             ("region = ?", region),
-            ("project || '/' || stack = ?", stack),
             ("owner = ?", owner),
             ("instr(outputs, ?)", containing),
         )

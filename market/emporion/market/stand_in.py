@@ -229,8 +229,6 @@ class ImageTemplate:
     published_at: str
     driver_version: str | None = None
     efa_version: str | None = None
-    parameter: str | None = None
-    """The public parameter that holds the newest id."""
 
 
 Invoke = Callable[[Making], "Mapping[str, Any] | str"]
@@ -267,8 +265,6 @@ class StandIn:
     """(rule, verb, id, refusal, request id) -> the provider's error text; verb is `creating`, `reading`, …"""
     shortfall: Callable[[str, Refusal], str]
     """(group id, why) -> the provider's text when a group's machines do not come."""
-    error_codes: frozenset[str]
-    """Codes that a fault may inject, for `did you mean`."""
     zones: Callable[[str], Mapping[str, str]]
     """Region -> zone id -> the reserved account's zone name."""
     regions: tuple[str, ...]

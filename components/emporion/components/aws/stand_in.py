@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from emporion.components.aws.errors import ERRORS
 from emporion.components.aws.stand_in_events import EVENTS
 from emporion.components.aws.stand_in_identity import IDENTITY
 from emporion.components.aws.stand_in_invokes import IMAGE_TEMPLATES, INVOKES, image_id
@@ -145,7 +144,6 @@ STAND_IN = StandIn(
     },
     message=_message,
     shortfall=_shortfall,
-    error_codes=frozenset(ERRORS),
     zones=zones,
     regions=REGIONS,
     images=IMAGE_TEMPLATES,
