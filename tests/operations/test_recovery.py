@@ -129,7 +129,7 @@ def test_a_create_that_reached_the_cloud_is_adopted_as_the_engine_recorded_it(pu
     assert recovered.adopted == [URN]
     state = state_of(pulumi)
     assert "pending_operations" not in state
-    assert state["resources"][-1] == vpc(id="vpc-1", outputs={})
+    assert state["resources"][-1] == vpc(id="vpc-1", outputs={"cidrBlock": "10.0.0.0/16"})
     assert cloud.asked[0].inputs == {"cidrBlock": "10.0.0.0/16"}
     refresh = next(call for call in calls(pulumi) if call[0] == "refresh")
     assert refresh[refresh.index("--target") + 1] == URN
@@ -211,7 +211,7 @@ def test_what_a_failed_update_made_without_a_record_is_adopted_from_the_plan(pul
     plan(pulumi, vpc(sourcePosition="project:///x.py#1"))
     recovered, _ = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
     assert recovered.adopted == [URN]
-    assert state_of(pulumi)["resources"][-1] == vpc(id="vpc-1", outputs={})
+    assert state_of(pulumi)["resources"][-1] == vpc(id="vpc-1", outputs={"cidrBlock": "10.0.0.0/16"})
     assert [call for call in calls(pulumi) if call[0] == "refresh"]
 
 

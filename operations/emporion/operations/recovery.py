@@ -71,14 +71,18 @@ class _Search:
         return self.apis[region].find(Pending(urn, resource["type"], mark, inputs))
 
     def adopt(self, resources: list[dict[str, Any]], resource: Mapping[str, Any], found: str) -> None:
-        """Append a resource as the engine describes it, with its id; an older one of its URN is due for deletion."""
+        """Append a resource as the engine describes it, with its id; an older one of its URN is due for deletion.
+
+        Its outputs are its inputs until it is read: without any, a provider takes the read for an import, and some
+        types are imported by another id than the state holds (routes, associations, event targets).
+        """
         for older in list(resources):
             if older["urn"] == resource["urn"]:
                 if older.get("pendingReplacement"):  # deleted before the replacement was made
                     resources.remove(older)
                 else:
                     older["delete"] = True
-        resources.append({**resource, "id": found, "outputs": {}})
+        resources.append({**resource, "id": found, "outputs": _visible(resource)})
         self.report(f"{_short(resource['urn'])}: found in the cloud as {found}, taken over")
 
 
@@ -171,7 +175,7 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
     """Read resources from the cloud into the state: `urns`, and every adopted one, whose outputs come from here."""
     resources = search.pulumi.export(search.stack)["deployment"].get("resources") or []
     known = {one["urn"] for one in resources}
-    bare = [one["urn"] for one in resources if one.get("custom") and one.get("id") and not one.get("outputs")]
+    bare = [one["urn"] for one in resources if one.get("custom") and one.get("outputs") == _visible(one)]
     bare = [urn for urn in bare if not urn.split("::")[2].split("$")[-1].startswith("pulumi:")]
     targets = [word for urn in dict.fromkeys([*urns, *bare]) if urn in known for word in ("--target", urn)]
     if not targets:
@@ -185,6 +189,11 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
             f"emporion recover {search.stack}",
             ExitCode.FAILED,
         )
+
+
+def _visible(resource: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a resource's inputs without the engine's own marks."""
+    return {key: value for key, value in (resource.get("inputs") or {}).items() if not key.startswith("__")}
 
 
 def _is_open(resource: Mapping[str, Any]) -> bool:
