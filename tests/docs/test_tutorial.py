@@ -42,9 +42,10 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    broken = []
-    for document in [*REPO.glob("*.md"), *(REPO / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text(encoding="utf-8")):
-            if not (document.parent / target).exists():
-                broken.append(f"{document.relative_to(REPO)}: {target}")
+    broken = [
+        f"{document.relative_to(REPO)}: {target}"
+        for document in [*REPO.glob("*.md"), *(REPO / "docs").rglob("*.md")]
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text(encoding="utf-8"))
+        if not (document.parent / target).exists()
+    ]
     assert not broken

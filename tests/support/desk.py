@@ -51,7 +51,8 @@ class Desk:
     def state(self, stack: str) -> Mapping[str, Any]:
         path = self.home / "state" / ".pulumi" / "stacks" / self.project.name / f"{stack}.json"
         document: dict[str, Any] = json.loads(path.read_text())
-        return document["checkpoint"]["latest"] or {}  # type: ignore[no-any-return]
+        latest: Mapping[str, Any] = document["checkpoint"]["latest"] or {}
+        return latest
 
 
 def make_desk(folder: Path) -> Desk:

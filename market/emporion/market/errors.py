@@ -55,7 +55,7 @@ class UserError(Exception):
 
 
 @dataclass(eq=False)
-class UserErrors(UserError):
+class UserErrors(UserError):  # noqa: N818 - several errors
     """All problems of one document at once."""
 
     errors: tuple[UserError, ...] = field(default=(), kw_only=True)
@@ -66,9 +66,7 @@ class UserErrors(UserError):
         if len(errors) == 1:
             return errors[0]
         first = errors[0]
-        return cls(
-            first.code, f"{len(errors)} problems", first.where, first.fix, first.exit_code, errors=tuple(errors)
-        )
+        return cls(first.code, f"{len(errors)} problems", first.where, first.fix, first.exit_code, errors=tuple(errors))
 
     def __str__(self) -> str:
         """Return every problem, one after the other."""

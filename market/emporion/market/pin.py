@@ -1,7 +1,7 @@
 """The pinned placement: the decision of a plan with everything that a look-up would change later.
 
-It is written to the stack's configuration (`emporion:placement`) and is all that the program reads; its JSON form is the
-schema `emporion.placement/1`.
+It is written to the stack's configuration (`emporion:placement`) and is all that the program reads; its JSON form is
+the schema `emporion.placement/1`.
 """
 
 from __future__ import annotations
@@ -139,24 +139,30 @@ class PinnedPlacement:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             seen = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise UserError(
-                "E-PIN", f"the pinned placement has schema {seen!r}, this version reads {SCHEMA!r}", where,
+                "E-PIN",
+                f"the pinned placement has schema {seen!r}, this version reads {SCHEMA!r}",
+                where,
                 "pin again: emporion plan INTENT --pin STACK",
             )
         try:
-            return cls(**{
-                **data,
-                "pools": tuple(_pool(pool) for pool in data["pools"]),
-                "controller": _controller(data["controller"]),
-                "storage": PinnedStorage(**data["storage"]),
-                "usd_per_hour": Decimal(data["usd_per_hour"]),
-                "upper_usd_per_hour": _money(data["upper_usd_per_hour"]),
-                "cost_lines": tuple(data["cost_lines"]),
-                "reasons": tuple(data["reasons"]),
-                "tags": tuple((key, value) for key, value in data["tags"]),
-            })
+            return cls(
+                **{
+                    **data,
+                    "pools": tuple(_pool(pool) for pool in data["pools"]),
+                    "controller": _controller(data["controller"]),
+                    "storage": PinnedStorage(**data["storage"]),
+                    "usd_per_hour": Decimal(data["usd_per_hour"]),
+                    "upper_usd_per_hour": _money(data["upper_usd_per_hour"]),
+                    "cost_lines": tuple(data["cost_lines"]),
+                    "reasons": tuple(data["reasons"]),
+                    "tags": tuple((key, value) for key, value in data["tags"]),
+                }
+            )
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise UserError(
-                "E-PIN", f"the pinned placement cannot be read: {error}", where,
+                "E-PIN",
+                f"the pinned placement cannot be read: {error}",
+                where,
                 "pin again: emporion plan INTENT --pin STACK",
             ) from error
 
@@ -166,14 +172,16 @@ def _money(value: str | None) -> Decimal | None:
 
 
 def _pool(data: dict[str, Any]) -> PinnedPool:
-    return PinnedPool(**{
-        **data,
-        "market": Market(data["market"]),
-        "usd_per_hour": Decimal(data["usd_per_hour"]),
-        "on_demand_usd_per_hour": _money(data["on_demand_usd_per_hour"]),
-        "spot_max_price_usd_per_hour": _money(data["spot_max_price_usd_per_hour"]),
-        "image": PinnedImage(**data["image"]),
-    })
+    return PinnedPool(
+        **{
+            **data,
+            "market": Market(data["market"]),
+            "usd_per_hour": Decimal(data["usd_per_hour"]),
+            "on_demand_usd_per_hour": _money(data["on_demand_usd_per_hour"]),
+            "spot_max_price_usd_per_hour": _money(data["spot_max_price_usd_per_hour"]),
+            "image": PinnedImage(**data["image"]),
+        }
+    )
 
 
 def _controller(data: dict[str, Any] | None) -> PinnedController | None:
