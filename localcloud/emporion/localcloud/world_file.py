@@ -1,0 +1,131 @@
+"""The file of a world: its tables, how it is opened, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from emporion.market.errors import ExitCode, UserError
+
+__all__ = ["SCHEMA_VERSION", "connect", "file_errors", "prepare"]
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 30.0
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE resources (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, scope TEXT NOT NULL, region TEXT NOT NULL,
+    token TEXT NOT NULL, id TEXT NOT NULL, emporion_id TEXT, project TEXT, stack TEXT, urn TEXT,
+    owner INTEGER REFERENCES resources(seq) ON DELETE CASCADE,
+    inputs TEXT NOT NULL, outputs TEXT NOT NULL, facts TEXT NOT NULL, created_at TEXT NOT NULL,
+    UNIQUE (provider, scope, token, id));
+CREATE INDEX resources_by_identity ON resources (emporion_id);
+CREATE TABLE capacity (provider TEXT, region TEXT, zone TEXT, instance_type TEXT, machines INTEGER NOT NULL,
+    PRIMARY KEY (provider, region, zone, instance_type));
+CREATE TABLE quotas (provider TEXT, region TEXT, instance_type TEXT, market TEXT, machines INTEGER NOT NULL,
+    PRIMARY KEY (provider, region, instance_type, market));
+CREATE TABLE images (seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, region TEXT NOT NULL,
+    id TEXT NOT NULL, name TEXT NOT NULL, purpose TEXT NOT NULL, arch TEXT NOT NULL, published_at TEXT NOT NULL,
+    driver_version TEXT, efa_version TEXT, UNIQUE (provider, region, id));
+CREATE TABLE faults (seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, kind TEXT NOT NULL,
+    operation TEXT NOT NULL, token TEXT NOT NULL, skip INTEGER NOT NULL, times INTEGER NOT NULL, detail TEXT NOT NULL);
+CREATE TABLE calls (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, pid INTEGER NOT NULL,
+    provider TEXT NOT NULL, region TEXT NOT NULL, operation TEXT NOT NULL, token TEXT NOT NULL, urn TEXT NOT NULL,
+    id TEXT NOT NULL, outcome TEXT NOT NULL);
+CREATE TABLE plugins (pid INTEGER PRIMARY KEY, born TEXT NOT NULL, provider TEXT NOT NULL, engine INTEGER NOT NULL);
+CREATE TABLE notices (seq INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL);
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, readable by its owner alone; it may be empty still."""
+    # A file made by sqlite3 takes the umask; secrets of the world's programs lie in it.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Whole after any kill of a process; a power cut may lose the last calls.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables when they are not there; two processes at once make them once.
+
+    Raises: UserError E-WORLD: when the file comes from a newer Emporion.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == SCHEMA_VERSION:
+        return
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            "E-WORLD",
+            f"the local world has schema {version}, this version reads {SCHEMA_VERSION}",
+            str(path),
+            "use the newer emporion, or start over: emporion local reset",
+        )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:  # else another process made it in the meantime
+        for statement in TABLES.split(";\n"):
+            connection.execute(statement)
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [("world", uuid.uuid4().hex), ("running", "1"), ("made", "0")],
+        )
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.commit()
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with the file inside the block into the user's words.
+
+    Raises: UserError E-DISK: when it cannot be written; E-BUSY: when it stays locked; E-WORLD: when it is damaged.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "full" in text or "readonly" in text or "unable to open" in text or "disk I/O" in text:
+            raise UserError(
+                "E-DISK",
+                f"the local world cannot be written: {text}",
+                str(path),
+                "free space or set EMPORION_HOME",
+                ExitCode.FAILED,
+            ) from error
+        if "locked" in text:
+            raise UserError(
+                "E-BUSY",
+                f"the local world stayed locked for {BUSY_TIMEOUT_S:.0f} s",
+                str(path),
+                "try again; `emporion local status` shows who uses it",
+                ExitCode.FAILED,
+            ) from error
+        raise
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
+            raise
+        raise UserError(
+            "E-WORLD",
+            f"the local world is damaged: {error}",
+            str(path),
+            "start over: emporion local reset",
+            ExitCode.FAILED,
+        ) from error
+    except OSError as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(
+            "E-DISK",
+            f"the local world cannot be written: {error.strerror}",
+            str(path),
+            "free space or set EMPORION_HOME",
+            ExitCode.FAILED,
+        ) from error
