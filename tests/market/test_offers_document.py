@@ -68,6 +68,9 @@ def test_a_name_that_no_file_can_have_is_an_error(tmp_path: Path) -> None:
         (HEADER + "\n" + ROW + "\nacme,r1,,u,A100,1,40,8,64,1.00,,a test,2026-1", "is truncated: as_of '2026-1'"),
         (HEADER + "\n" + ROW + '\nacme,"r1"x,,t', "is not CSV"),
         (HEADER + "\n" + "x" * 200_000, "is not CSV: field larger than field limit"),
+        (f"{HEADER}\n{ROW}\n".replace(",", ";"), "is separated by semicolons, not by commas"),
+        (f"{HEADER}\n{ROW}\n".replace(",", "\t"), "is separated by tabs, not by commas"),
+        ("<html><body>404</body></html>\n", "does not begin with the names of its columns"),
     ],
     ids=lambda value: None if isinstance(value, bytes) else value[-24:],
 )
@@ -107,6 +110,25 @@ def test_a_row_with_too_many_or_too_few_fields_is_refused_with_its_line(tmp_path
         (3, "2 fields, the header has 13"),
     ]
     assert len(catalogue.offers) == 1
+
+
+@pytest.mark.parametrize("end", ["", "\n"], ids=["no line end", "a line end"])
+@pytest.mark.parametrize("place", [0, 1], ids=["first", "last"])
+def test_a_whole_row_that_is_wrong_costs_only_itself(tmp_path: Path, place: int, end: str) -> None:
+    rows = [ROW.replace(",t,", ",u,")]
+    rows.insert(place, ROW.replace("1.00", "-1"))
+    path = tmp_path / "offers.csv"
+    path.write_text("\n".join([HEADER, *rows]) + end)
+    catalogue = load_csv(path)
+    assert [(note.row, note.reason) for note in catalogue.refused] == [(place + 2, "on_demand_usd_hr '-1' is negative")]
+    assert [offer.instance_type for offer in catalogue.offers] == ["u"]
+
+
+@pytest.mark.parametrize("as_of", ["2026-02-30", "2026-13", "0000", "2026-11-30T25:00", "yesterday", "2026-11-30 10"])
+def test_a_date_that_no_calendar_has_is_refused(tmp_path: Path, as_of: str) -> None:
+    path = tmp_path / "offers.csv"
+    path.write_text(f"{HEADER}\n{ROW.replace('2026-11-30', as_of)}\n{ROW}\n")
+    assert [note.reason for note in load_csv(path).refused] == [f"as_of {as_of!r} is not a date such as 2026-11-30"]
 
 
 def test_a_byte_order_mark_windows_line_ends_and_a_missing_last_one_are_read(tmp_path: Path) -> None:

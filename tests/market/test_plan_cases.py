@@ -123,6 +123,14 @@ def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Ca
     assert any("prices of azure are of 2026-11-20" in warning for warning in any_age.warnings)
 
 
+def test_case_26_a_date_still_to_come_is_no_date(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("aws,us-east-1,,w,A100,1,40,8,64,1.00,,test,2031-01-01")
+    assert plan_of(catalogue, gpus="A100:1").warnings == (
+        "prices of aws are dated 2031-01-01, which is still to come, and count as old",
+    )
+    assert not plan_of(catalogue, gpus="A100:1", max_price_age="24h").feasible
+
+
 def test_case_31_the_budget_is_on_the_total(market: Callable[..., Catalogue]) -> None:
     catalogue = market("onprem,eu,,p,H100-SXM,8,80,8,64,60,,test,2026-07")
     plan = plan_of(catalogue, gpus="H100:8", max_cost="$57/hr", scheduler="none")

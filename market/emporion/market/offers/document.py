@@ -65,7 +65,7 @@ class Document:
         Raises: UserError E-OFFERS: when it is not CSV in UTF-8, or a column is missing or unknown.
         """
         self.path = path
-        text = self._text(data)
+        text = self._content = self._text(data)
         self._whole = text.endswith(("\n", "\r"))
         self._reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(self._lines(), (1, []))[1]
@@ -88,6 +88,8 @@ class Document:
 
     def _check_columns(self) -> None:
         known = (*REQUIRED, *OPTIONAL)
+        if not any(name in known for name in self.columns):
+            raise self._no_table()
         errors = []
         missing = [name for name in REQUIRED if name not in self.columns]
         if any(name in self.columns for name in _INSTEAD):
@@ -102,6 +104,15 @@ class Document:
         errors += [_bad(self.path, f"has the column {name[:40]!r} twice", None, 1) for name in twice]
         if errors:
             raise UserErrors.of(errors)
+
+    def _no_table(self) -> UserError:
+        """Return the error for a first line without a single column of ours."""
+        head = self.columns[0] if self.columns else ""
+        for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if any(part.strip() in REQUIRED for part in head.split(separator)):
+                return _bad(self.path, f"is separated by {name}, not by commas", "save it with commas", 1)
+        names = ",".join(REQUIRED)
+        return _bad(self.path, "does not begin with the names of its columns", f"write as its first line: {names}", 1)
 
     def _lines(self) -> Iterator[tuple[int, Sequence[str]]]:
         while True:
@@ -128,9 +139,14 @@ class Document:
                 raise self.truncated(line, f"{len(row)} of {count} fields")
             yield line, row
 
-    def ends_within(self, line: int) -> bool:
-        """Return whether `line` is the last one and has no line end, so that it may be cut."""
-        return not self._whole and self._reader.line_num <= line
+    def ends_within(self, line: int, reason: str) -> bool:
+        """Return whether `line` may be cut: it is the last one, has no line end, and its last cell is what is wrong.
+
+        `reason` begins with the name of the column that it is about.
+        """
+        if self._whole or not reason.startswith(f"{self.columns[-1]} "):
+            return False
+        return line >= sum(1 for _ in io.StringIO(self._content, newline=""))
 
     def _at_end(self) -> bool:
         ahead = next(self._reader, None)

@@ -9,6 +9,7 @@ from functools import cache
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offers.columns import RowNote, TableBuilder
+from emporion.market.offers.dates import moment
 from emporion.market.offers.document import OPTIONAL, REQUIRED, Document
 from emporion.market.offers.row_prices import Prices, Rate, read_prices
 from emporion.market.offers.shape import RowError, Shape, read_shape
@@ -17,9 +18,6 @@ from emporion.market.sites import regions, zone_problem
 __all__ = ["Importer"]
 
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
-_AS_OF = re.compile(
-    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?"
-)
 _LONGEST = 200
 _SHAPE = (
     "provider",
@@ -76,7 +74,7 @@ class Importer:
                     raise RowError(f"{len(row)} fields, the header has {width}")  # noqa: TRY301 - one way to refuse
                 self._row(line, {**empty, **dict(zip(document.columns, map(str.strip, row), strict=True))})
             except RowError as error:
-                if document.ends_within(line):
+                if document.ends_within(line, error.reason):
                     raise document.truncated(line, error.reason) from None
                 self._note("refused", line, row, error.reason)
         if seen == 0:
@@ -89,8 +87,10 @@ class Importer:
         self._check_site(line, cells)
         as_of = cells["as_of"]
         if as_of not in self._dates:
-            if not _AS_OF.fullmatch(as_of):
-                raise RowError(f"as_of {as_of[:40]!r} is not a date such as 2026-11-30")
+            try:
+                moment(as_of)
+            except ValueError:
+                raise RowError(f"as_of {as_of[:40]!r} is not a date such as 2026-11-30") from None
             self._dates.add(as_of)
         shape = self._shape(cells)
         prices = self._priced(cells, shape)
