@@ -250,6 +250,20 @@ def test_an_infeasible_plan_pins_nothing(emporion: Emporion) -> None:
     assert not (folder / "Pulumi.demo.yaml").exists()
 
 
+@pytest.mark.parametrize("json_flag", [(), ("--json",)], ids=["text", "json"])
+def test_a_plan_that_cannot_be_stood_up_pins_nothing_and_says_why(
+    emporion: Emporion, json_flag: tuple[str, ...]
+) -> None:
+    folder = project(emporion)
+    ran = emporion("plan", "--gpus", "a100:8", "--providers", "gcp", "--pin", "x", "--project", "shop", *json_flag)
+    assert ran.code == 3
+    assert (
+        "error: no placement of this plan can be stood up: no component for gcp in this version  [E-DEPLOY]" in ran.err
+    )
+    assert "emporion.plan/1" in ran.out or not json_flag
+    assert not (folder / "Pulumi.x.yaml").exists()
+
+
 def test_the_worlds_of_a_stack_cannot_be_mixed(emporion: Emporion) -> None:
     folder = project(emporion)
     intent = str(folder / "intents" / "demo.yaml")

@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 from plans import AWS, INTENTS, NOW, cloud, plan_of, plan_with, written
 
+from emporion.market.clouds import FoundImage
 from emporion.market.cost import within_budget
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_from_flags, load_intent
 from emporion.market.offers import Catalogue, load_bundled
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
-from emporion.market.plan import explain, make_plan, plan_json
+from emporion.market.placement.pinning import images_needed
+from emporion.market.plan import explain, make_plan, pin, plan_json
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +191,35 @@ def test_a_local_zone_needs_the_intents_word(market: Callable[..., Catalogue]) -
     assert "Local Zone" in other.deploy_problem
     allowed = plan_of(catalogue, gpus="h100:8", local_zones=True)
     assert allowed.solutions[0].pools[0].offer.zone == "use1-atl2-az1"
+
+
+def test_a_region_without_a_machine_for_the_controller_cannot_be_stood_up(market: Callable[..., Catalogue]) -> None:
+    catalogue = market(
+        "aws,ca-central-1,cac1-az1,g6.xlarge,l4-24gb,1,24,4,16,1,0.2,test,2026-07",
+        "aws,us-east-1,use1-az1,g6.xlarge,l4-24gb,1,24,4,16,1,0.5,test,2026-07",
+    )
+    plan = plan_of(catalogue, gpus="l4:1", market="spot")
+    assert plan.recommended is not None
+    assert plan.recommended.pools[0].offer.region == "us-east-1"
+    assert [(each.pools[0].offer.region, each.deploy_problem) for each in plan.not_deployable] == [
+        (
+            "ca-central-1",
+            "no CPU machine of aws in ca-central-1 is known for Slurm's controller: scheduler: none needs none",
+        )
+    ]
+    without = plan_of(catalogue, gpus="l4:1", market="spot", scheduler="none")
+    assert without.recommended is not None
+    assert without.recommended.pools[0].offer.region == "ca-central-1"
+
+
+@pytest.mark.parametrize("scheduler", ["slurm", "none"])
+@pytest.mark.parametrize("gpus", ["any:1", "any:8", "t4:4", "l4:8", "a100:8", "h100:16", "v100:8", "a10g:2..5"])
+def test_what_is_recommended_can_be_pinned(bundled: Catalogue, gpus: str, scheduler: str) -> None:
+    plan = plan_of(bundled, gpus=gpus, scheduler=scheduler)
+    assert plan.recommended is not None
+    images = {key: FoundImage("ami-1", "an image", "2026-01-01", key[1], None, None) for key in images_needed(plan)}
+    pools = [(pool.offer_id, pool.count) for pool in pin(plan, images).pools]
+    assert pools == [(pool.offer.id, pool.count) for pool in plan.recommended.pools]
 
 
 def test_nodes_at_several_sites_cannot_be_stood_up(market: Callable[..., Catalogue]) -> None:

@@ -161,6 +161,7 @@ def _pin(
 ) -> ExitCode:
     from emporion.cli.session import open_project
     from emporion.market.clouds import installed_clouds
+    from emporion.market.plan import pin_problem
     from emporion.operations.pinning import choose_world, pin_stack, preview_pin
 
     project = open_project(folder)
@@ -171,6 +172,8 @@ def _pin(
     chosen = choose_world(project, stack, world)
     if made.recommended is None:
         _print(made, as_json=as_json)
+        if made.feasible:
+            print_error(pin_problem(made))
         return ExitCode.INFEASIBLE
     pinned = preview_pin(project, stack, made, clouds=installed_clouds(), world=chosen)
     wrote = pin is not None and pinned.wrote

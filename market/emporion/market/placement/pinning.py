@@ -14,12 +14,14 @@ from emporion.market.pin import PinnedController, PinnedImage, PinnedPlacement, 
 from emporion.market.placement.model import Placement, Pool
 from emporion.market.placement.planning import Plan
 
-__all__ = ["ImageKey", "images_needed", "pin"]
+__all__ = ["ImageKey", "images_needed", "pin", "pin_problem"]
 
 ImageKey = tuple[str, str]
 """Purpose (`gpu` or `controller`) and architecture."""
 _LUSTRE_MBPS_PER_TIB = 125
 """The tier that the cost model prices (data/chain.csv)."""
+_PROBLEMS = 3
+"""Different reasons told at most."""
 
 
 def images_needed(plan: Plan) -> tuple[ImageKey, ...]:
@@ -69,17 +71,23 @@ def pin(plan: Plan, images: Mapping[ImageKey, FoundImage]) -> PinnedPlacement:
     )
 
 
-def _recommended(plan: Plan) -> Placement:
+def pin_problem(plan: Plan) -> UserError:
+    """Return why a plan that recommends nothing cannot be pinned: its own error, or E-DEPLOY; both exit with 3."""
     if plan.error is not None:
-        raise plan.error
+        return plan.error
+    problems = dict.fromkeys(each.deploy_problem for each in plan.solutions if each.deploy_problem)
+    return UserError(
+        "E-DEPLOY",
+        f"no placement of this plan can be stood up: {'; '.join(list(problems)[:_PROBLEMS])}",
+        plan.intent.where("constraints.providers"),
+        "name a provider that has a component in constraints.providers, or relax what keeps it out",
+        ExitCode.INFEASIBLE,
+    )
+
+
+def _recommended(plan: Plan) -> Placement:
     if plan.recommended is None:
-        raise UserError(
-            "E-DEPLOY",
-            f"no placement of this plan can be stood up: {plan.solutions[0].deploy_problem}",
-            plan.intent.where("constraints.providers"),
-            "name a provider that has a component in constraints.providers, or relax what keeps it out",
-            ExitCode.INFEASIBLE,
-        )
+        raise pin_problem(plan)
     return plan.recommended
 
 

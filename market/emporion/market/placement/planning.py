@@ -77,7 +77,8 @@ def make_plan(
     """
     picked = preference(prefer)
     _check_names(intent, catalogue)
-    terms = Terms(now, max_pools, _deploy_test(intent, clouds), _cost_models(catalogue))
+    costs = _cost_models(catalogue)
+    terms = Terms(now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs)
     choice = choose(intent, catalogue, terms)
     solutions, others = choice.placements()
     deployable = [each for each in solutions if each.deployable]
@@ -123,10 +124,10 @@ def _check_names(intent: Intent, catalogue: Catalogue) -> None:
         raise
 
 
-def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud]) -> Callable[[Offer], str | None]:
-    """Return the test of whether an offer can be stood up by a component of this version."""
+def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) -> Callable[[Offer], str | None]:
+    """Return the test of whether an offer can be stood up by a component of this version, its controller with it."""
 
-    def problem(offer: Offer) -> str | None:
+    def machine(offer: Offer) -> str | None:
         cloud = clouds.get(offer.provider)
         if cloud is None:
             return f"no component for {offer.provider} in this version"
@@ -135,6 +136,15 @@ def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud]) -> Callable[[Offer
         if not intent.constraints.local_zones:
             return f"{offer.zone} is a Local Zone: constraints.local_zones: true allows it"
         return cloud.not_deployable(replace(offer, zone=None))  # the zone is allowed; the machine may still not be
+
+    def problem(offer: Offer) -> str | None:
+        found = machine(offer)
+        if found is None and intent.scheduler == "slurm" and costs.controller(offer.provider, offer.region) is None:
+            return (
+                f"no CPU machine of {offer.provider} in {offer.region} is known for Slurm's controller: "
+                "scheduler: none needs none"
+            )
+        return found
 
     return problem
 
