@@ -126,6 +126,25 @@ def test_a_full_disk_is_told_without_a_traceback() -> None:
     assert (error.code, error.where, error.exit_code) == ("E-DISK", "/somewhere/file", ExitCode.FAILED)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize(
+    ("arguments", "says", "code"),
+    [
+        (["intent", "schema"], "the disk is full  [E-DISK]", 1),
+        (["plan", "--gpus", "t4", "--json"], "the disk is full  [E-DISK]", 1),
+        (["plan", "--gpus", "a100x", "--json"], "no GPU is called 'a100x'  [E-GPU]", 2),
+    ],
+    ids=["text", "json", "an error as json"],
+)
+def test_an_output_that_takes_nothing_leaves_no_traceback(arguments: list[str], says: str, code: int) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run([EMPORION, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == code
+    assert ran.stderr.startswith(f"error: {says}")
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+
+
 def test_a_folder_of_someone_else_is_told_without_a_traceback() -> None:
     error = as_user_error(PermissionError(13, "Permission denied", "/root/x"))
     assert error is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -110,17 +110,20 @@ def _report(error: Exception, arguments: list[str]) -> int:
     known = faults.as_user_error(error)
     if known is None:
         known = faults.as_fault(error, debug="--debug" in arguments or bool(os.environ.get("EMPORION_DEBUG")))
-    faults.show(known, as_json=faults.wants_json(arguments))
-    sys.stdout.flush()
+    try:
+        faults.show(known, as_json=faults.wants_json(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence()
+    except OSError:  # stdout takes nothing, as on a full disk: stderr has to tell it
+        _silence()
+        faults.show(known, as_json=False)
     return int(known.exit_code)
 
 
 def _silence() -> None:
-    """Send what is still buffered nowhere: the reader has left, and Python would complain at exit."""
-    try:
+    """Send what is still buffered nowhere: stdout takes it no more, and Python would complain at exit."""
+    with contextlib.suppress(OSError):
         sys.stdout.flush()
-    except OSError as error:
-        if error.errno != errno.EPIPE:
-            raise
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
