@@ -169,6 +169,21 @@ def test_yaml_that_is_no_intent_is_an_error_with_its_line(content: str, emporion
     assert "intent.yaml" in ran.err
 
 
+def test_a_rate_converts_the_file_and_the_budget_and_is_shown_with_its_day(emporion: Emporion) -> None:
+    Path("offers.csv").write_text(
+        f"{HEAD},currency\novh,x,,e,L4,1,24,8,64,10,,test,2026-11-30,eur\novh,x,,f,L4,1,24,8,64,12,,test,2026-11-30,€\n"
+    )
+    wish = ("--gpus", "l4", "--scheduler", "none", "--offers", "offers.csv")
+    ran = emporion("plan", *wish, "--rate", "EUR=1.10@2026-11-30")
+    assert "1 EUR = 1.10 USD, of 2026-11-30" in ran.out
+    assert "ovh" in ran.out
+    document = emporion("plan", *wish, "--rate", "EUR=1.10", "--max-cost", "€9", "--json").document
+    assert document["intent"]["budget"]["max_hourly_usd"] == "9.90"
+    assert document["feasible"] is False
+    assert emporion("offers", "list", "--offers", "offers.csv", "--rate", "EUR=2").out.count("20.00") == 2
+    assert "[E-CURRENCY]" in emporion("plan", "--gpus", "l4", "--max-cost", "€9").err
+
+
 def test_an_offer_is_walked_through_every_constraint(emporion: Emporion) -> None:
     document = emporion("plan", *WISH, "--json").document
     node = document["solutions"][0]["nodes"][0]

@@ -7,10 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from plans import cheapest_type, plan_of, plan_with, written
+from plans import NOW, cheapest_type, plan_of, plan_with, written
 
-from emporion.market.offers import Catalogue, load_bundled
-from emporion.market.plan import plan_json
+from emporion.market.intent import intent_from_flags
+from emporion.market.money import parse_rates
+from emporion.market.offers import Catalogue, load_bundled, load_csv
+from emporion.market.plan import make_plan, plan_json
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +111,33 @@ def test_case_22_what_is_sold_on_spot_only_is_not_taken_on_demand(market: Callab
     catalogue = market("nebius,eu-north1,,h,H100-SXM,1,80,8,64,11,3,test,2026-07,spot", more=",purchase")
     assert not plan_of(catalogue, gpus="H100:1", market="on_demand").feasible
     assert plan_of(catalogue, gpus="H100:1").solutions[0].pools[0].usd_per_hour == 3
+
+
+def test_case_23_a_currency_is_converted_at_the_rate_given_and_refused_without(tmp_path: Path) -> None:
+    path = tmp_path / "offers.csv"
+    columns = "provider,region,zone,instance_type,gpu,gpu_count,gpu_vram_gb,vcpus,ram_gb,on_demand_usd_hr,spot_usd_hr"
+    path.write_text(
+        f"{columns},source,as_of,currency\n"
+        "ovh,x,,e,L4,1,24,8,64,10,,test,2026-11-30,EUR\naws,us-east-1,,u,L4,1,24,8,64,10.50,,test,2026-11-30,USD\n"
+    )
+    prices = {}
+    for text in ("1.10", "1.00"):
+        rates = parse_rates([f"EUR={text}@2026-11-29"], NOW.date())
+        plan = make_plan(
+            intent_from_flags(gpus="L4:1", scheduler="none"),
+            load_csv(path, rates=rates),
+            clouds={},
+            now=NOW,
+            rates=rates,
+        )
+        offer = plan.solutions[0].pools[0].offer
+        prices[text] = (offer.instance_type, offer.usd_per_hour)
+        assert plan_json(plan)["catalogue"]["rates"] == [{"currency": "EUR", "usd": text, "as_of": "2026-11-29"}]
+    assert prices == {"1.10": ("u", Decimal("10.50")), "1.00": ("e", Decimal(10))}
+    without = plan_of(load_csv(path), gpus="L4:1")
+    assert cheapest_type(without) == "u"
+    assert any("ovh/x/e: no rate for EUR" in warning for warning in without.warnings)
+    assert "rates" not in plan_json(without)["catalogue"]
 
 
 def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Catalogue]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emporion.market.errors import UserError
-from emporion.market.money import Money, format_money, money_text, parse_money
+from emporion.market.money import Money, Rate, format_money, money_text, parse_money
 from emporion.market.units import (
     MAX_COUNT,
     Count,
@@ -227,9 +227,9 @@ def test_money_that_cannot_be_read_for_sure_is_refused(text: str, expected: str)
 
 
 def test_a_currency_is_converted_at_its_rate_and_refused_without_one() -> None:
-    assert parse_money("10 EUR", {"EUR": Decimal("1.10")}).usd == Decimal("11.00")
+    assert parse_money("10 EUR", {"EUR": Rate(Decimal("1.10"))}).usd == Decimal("11.00")
     with pytest.raises(UserError, match="no rate for EUR"):
-        parse_money("10 EUR", {"GBP": Decimal("1.3")})
+        parse_money("10 EUR", {"GBP": Rate(Decimal("1.3"))})
 
 
 @pytest.mark.parametrize(("text", "count"), [("4", Count(4, 4)), ("4..8", Count(4, 8)), (" 4 .. 8 ", Count(4, 8))])

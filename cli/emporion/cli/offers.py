@@ -10,8 +10,8 @@ import click
 
 from emporion.cli.context import now
 from emporion.cli.lazy import Group
-from emporion.cli.options import json_option
-from emporion.cli.planning import catalogue
+from emporion.cli.options import json_option, rate_option
+from emporion.cli.planning import catalogue, exchange
 from emporion.cli.render import age, json_out, money, note, table
 from emporion.market.errors import UserError
 
@@ -44,6 +44,7 @@ def offers() -> None:
     "--verbose", is_flag=True, help="Memory, fabric, age and source of each price, and what the import refused."
 )
 @_FILE
+@rate_option
 @json_option
 def list_(
     gpus: tuple[str, ...],
@@ -55,10 +56,11 @@ def list_(
     limit: int,
     verbose: bool,
     file: Path | None,
+    rates: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """List offers, cheapest per GPU first. Prices are USD per hour of the whole machine."""
-    market_place = catalogue(file)
+    market_place = catalogue(file, exchange(rates))
     market_place.check_providers(providers, "--provider")
     market_place.check_regions(regions, providers)
     found = sorted(market_place.find_offers(_filter(gpus, providers, regions, market, types, cpu=cpu)), key=_by_price)
@@ -92,10 +94,11 @@ def list_(
 @click.argument("type_name", metavar="TYPE")
 @click.option("--provider", metavar="aws", help="Only of this provider.")
 @_FILE
+@rate_option
 @json_option
-def explain(type_name: str, provider: str | None, file: Path | None, as_json: bool) -> None:
+def explain(type_name: str, provider: str | None, file: Path | None, rates: tuple[str, ...], as_json: bool) -> None:
     """Show everything that is known of a machine type: its shape, fabric, and each of its offers."""
-    found = catalogue(file).explain_type(type_name, provider)
+    found = catalogue(file, exchange(rates)).explain_type(type_name, provider)
     if as_json:
         json_out("emporion.type/1", {"types": [_type_fields(one) for one in found]})
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ import click
 
 from emporion.cli.context import now
 from emporion.cli.intent_flags import IntentCommand
-from emporion.cli.options import json_option, project_option, world_options
+from emporion.cli.options import json_option, project_option, rate_option, world_options
 from emporion.cli.render import json_out, note, print_error, table, warn
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
     from emporion.market.intent import Intent
+    from emporion.market.money import Rate
     from emporion.market.plan import Plan
 
 __all__ = ["plan"]
@@ -23,6 +25,7 @@ __all__ = ["plan"]
 @click.command(cls=IntentCommand, short_help="Show where an intent can run, at what price, and why not elsewhere.")
 @click.argument("intent", required=False, type=click.Path(path_type=Path))
 @click.option("--offers", type=click.Path(path_type=Path), metavar="FILE.csv", help="Plan over these offers alone.")
+@rate_option
 @click.option(
     "--prefer",
     type=click.Choice(["balanced", "cost", "speed", "stability"]),
@@ -44,6 +47,7 @@ def plan(
     intent: Path | None,
     *,
     offers: Path | None,
+    rates: tuple[str, ...],
     prefer: str,
     max_pools: int,
     pin: str | None,
@@ -65,15 +69,18 @@ def plan(
     emporion plan intents/demo.yaml --max-cost '$14/hr' --pin demo
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
     _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
-    wanted = _intent(intent, flags)
+    from emporion.cli.planning import catalogue, exchange
+
+    worth = exchange(rates)
+    wanted = _intent(intent, flags, worth)
     if show_intent:
         return _show(wanted, as_json=as_json)
-    from emporion.cli.planning import catalogue
     from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan
 
+    market = catalogue(offers, worth)
     made = make_plan(
-        wanted, catalogue(offers), clouds=installed_clouds(), now=now(), prefer=prefer, max_pools=max_pools
+        wanted, market, clouds=installed_clouds(), now=now(), prefer=prefer, max_pools=max_pools, rates=worth
     )
     if explain is not None:
         return _explain(made, explain, as_json=as_json)
@@ -91,12 +98,12 @@ def _one_of(given: dict[str, object]) -> None:
         )
 
 
-def _intent(path: Path | None, flags: dict[str, object]) -> Intent:
+def _intent(path: Path | None, flags: dict[str, object], rates: Mapping[str, Rate]) -> Intent:
     from emporion.market.intent import intent_from_flags, load_intent
 
     given = {name: value for name, value in flags.items() if value not in (None, (), False)}
     if path is not None:
-        return load_intent(path, given)
+        return load_intent(path, given, rates=rates)
     if not given:
         raise UserError(
             "E-USAGE",
@@ -104,7 +111,7 @@ def _intent(path: Path | None, flags: dict[str, object]) -> Intent:
             "emporion plan INTENT",
             "emporion plan --gpus a100:8, or emporion plan intents/demo.yaml",
         )
-    return intent_from_flags(**given)
+    return intent_from_flags(rates, **given)
 
 
 def _show(intent: Intent, *, as_json: bool) -> ExitCode:

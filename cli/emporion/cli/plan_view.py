@@ -26,7 +26,13 @@ def plan_text(plan: Document) -> str:
 def _blocks(plan: Document) -> Iterator[str]:
     catalogue = plan["catalogue"]
     intent = plan["intent"]
-    yield f"{intent['name']}: {_wish(intent)}\nprices of {catalogue['as_of']}, catalogue {catalogue['version']}"
+    yield "\n".join(
+        [
+            f"{intent['name']}: {_wish(intent)}",
+            f"prices of {catalogue['as_of']}, catalogue {catalogue['version']}",
+            *(f"1 {one['currency']} = {one['usd']} USD, of {one['as_of']}" for one in catalogue.get("rates", ())),
+        ]
+    )
     if plan["solutions"]:
         yield _solutions(plan["solutions"])
     if plan["not_deployable"]:

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emporion.cli.context import environment
+from emporion.cli.context import environment, now
 
 if TYPE_CHECKING:
     from emporion.market.intent import Intent
+    from emporion.market.money import Rate
     from emporion.market.offers import Catalogue
     from emporion.market.plan import Plan
 
-__all__ = ["catalogue", "plan_or_fail"]
+__all__ = ["catalogue", "exchange", "plan_or_fail"]
 
 
-def catalogue(offers: Path | None) -> Catalogue:
-    """Return the offers to plan over: those of a CSV file, else the bundled ones.
+def exchange(rates: tuple[str, ...]) -> Mapping[str, Rate]:
+    """Return what `--rate` said, by currency.
+
+    Raises: UserError E-CURRENCY and others: as `parse_rates`.
+    """
+    from emporion.market.money import parse_rates
+
+    return parse_rates(rates, now().date()) if rates else {}
+
+
+def catalogue(offers: Path | None, rates: Mapping[str, Rate] | None = None) -> Catalogue:
+    """Return the offers to plan over: those of a CSV file, its currencies converted by `rates`, else the bundled ones.
 
     Raises: UserError: when the file cannot be read.
     """
     from emporion.market.offers import cache_folder, load_bundled, load_csv
 
     cache = cache_folder(environment())
-    return load_bundled(cache) if offers is None else load_csv(offers, cache=cache)
+    return load_bundled(cache) if offers is None else load_csv(offers, rates=rates, cache=cache)
 
 
-def plan_or_fail(intent: Intent, now: datetime) -> Plan:
-    """Return the plan of an intent over the bundled offers.
+def plan_or_fail(intent: Intent, at: datetime) -> Plan:
+    """Return the plan of an intent over the bundled offers, at a time.
 
     Raises: UserError (exit 3): when nothing satisfies the intent.
     """
     from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan
 
-    plan = make_plan(intent, catalogue(None), clouds=installed_clouds(), now=now)
+    plan = make_plan(intent, catalogue(None), clouds=installed_clouds(), now=at)
     if plan.error is not None:
         raise plan.error
     return plan

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.gpus import resolve_gpu
 from emporion.market.intent.model import FallbackRule, InterruptionRule, MarketRule, Rdma, Topology
-from emporion.market.money import Money, parse_money
+from emporion.market.money import Money, Rate, parse_money
 from emporion.market.units import (
     parse_bandwidth,
     parse_carbon,
@@ -34,7 +34,8 @@ class Key:
 
     name: str
     doc: str
-    read: Callable[[str], object]
+    read: Callable[..., object]
+    """Takes the text of the value."""
     example: str
     values: tuple[str, ...] = ()
     """All words that it takes, where they are few."""
@@ -42,6 +43,8 @@ class Key:
     many: bool = False
     """A list; one value may stand without brackets, several may be separated by commas."""
     acted: bool = True
+    money: bool = False
+    """Whether `read` takes the rates of other currencies too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +118,12 @@ def _whole(text: str) -> int:
     return count.low
 
 
-def _budget(key: str, period: str | None) -> Callable[[str], Money]:
+def _budget(key: str, period: str | None) -> Callable[[str, Mapping[str, Rate]], Money]:
     """Return a reader of an amount per `period` (None: for the whole run); the key itself says the period."""
     keys = {"hour": "max_hourly", "day": "max_daily", "month": "max_monthly"}
 
-    def read(text: str) -> Money:
-        money = parse_money(text)
+    def read(text: str, rates: Mapping[str, Rate]) -> Money:
+        money = parse_money(text, rates)
         if money.period is not None and money.period != period:
             basis = f"per {period}" if period else "for the whole run"
             raise UserError(
@@ -256,10 +259,11 @@ ROOT = Section(
                     "Per hour, for the whole cluster or per GPU.",
                     _budget("max_hourly", "hour"),
                     "$2.80/gpu/hr",
+                    money=True,
                 ),
-                Key("max_daily", "Per day.", _budget("max_daily", "day"), "$200"),
-                Key("max_monthly", "Per month of 730 hours.", _budget("max_monthly", "month"), "$4000"),
-                Key("max_total", "For the whole run (`model.hours`).", _budget("max_total", None), "$500"),
+                Key("max_daily", "Per day.", _budget("max_daily", "day"), "$200", money=True),
+                Key("max_monthly", "Per month of 730 hours.", _budget("max_monthly", "month"), "$4000", money=True),
+                Key("max_total", "For the whole run (`model.hours`).", _budget("max_total", None), "$500", money=True),
                 Key("auto_scale", "Shrink when a ceiling nears.", _flag, "true", default="false", acted=False),
             ),
         ),
@@ -283,7 +287,13 @@ ROOT = Section(
                     tuple(FallbackRule),
                     "false",
                 ),
-                Key("spot_max_price", "Per machine and hour at most.", _budget("spot_max_price", "hour"), "$12/hr"),
+                Key(
+                    "spot_max_price",
+                    "Per machine and hour at most.",
+                    _budget("spot_max_price", "hour"),
+                    "$12/hr",
+                    money=True,
+                ),
                 Key("spot_auto_renew", "Ask again for spot after an interruption.", _flag, "true", default="false"),
                 Key("max_run", "End after this time.", parse_duration, "24h", acted=False),
                 Key("checkpoint_interval", "Time between checkpoints.", _seconds_or_auto, "10m", default="auto"),

@@ -15,6 +15,7 @@ from emporion.market.intent.model import Intent
 from emporion.market.intent.read import Reading
 from emporion.market.intent.spellings import canonical, expand
 from emporion.market.intent.tree import At, Entry, Fields, Items, Node, Problems, Scalar, merge
+from emporion.market.money import Rate
 
 __all__ = ["FLAGS", "Flag", "intent_from_flags", "load_intent"]
 
@@ -72,8 +73,12 @@ FLAGS: tuple[Flag, ...] = (
 """The keys that can be flags; the command line makes its options from this table."""
 
 
-def load_intent(path: Path | str, flags: Mapping[str, object] | None = None) -> Intent:
+def load_intent(
+    path: Path | str, flags: Mapping[str, object] | None = None, *, rates: Mapping[str, Rate] | None = None
+) -> Intent:
     """Return the intent of a YAML file, `flags` (as for `intent_from_flags`) in place of its keys.
+
+    `rates` say what amounts in other currencies are worth; without its rate an amount is refused.
 
     Raises: UserError: E-FILE, E-YAML when the file cannot be read; else every problem of the document at once, in the
     order of its lines.
@@ -85,22 +90,22 @@ def load_intent(path: Path | str, flags: Mapping[str, object] | None = None) -> 
     tree = canonical(read_document(path, problems), problems)
     if flags:
         tree = merge(tree, canonical(_flag_tree(flags), problems))
-    return _intent(tree, problems, name=_name_of(path))
+    return _intent(tree, problems, rates, name=_name_of(path))
 
 
-def intent_from_flags(**flags: object) -> Intent:
+def intent_from_flags(rates: Mapping[str, Rate] | None = None, /, **flags: object) -> Intent:
     """Return the intent that flags describe: names of `FLAGS`, values text, numbers, or (`many`) tuples of text.
 
-    None, an empty tuple and False are flags that were not given.
+    None, an empty tuple and False are flags that were not given; `rates` as for `load_intent`.
 
     Raises: UserError: every problem of the flags at once; KeyError: for a flag that `FLAGS` does not have.
     """
     problems = Problems(None)
-    return _intent(canonical(_flag_tree(flags), problems), problems, name=DEFAULT_NAME)
+    return _intent(canonical(_flag_tree(flags), problems), problems, rates, name=DEFAULT_NAME)
 
 
-def _intent(tree: Fields, problems: Problems, *, name: str) -> Intent:
-    reading = Reading(problems)
+def _intent(tree: Fields, problems: Problems, rates: Mapping[str, Rate] | None, *, name: str) -> Intent:
+    reading = Reading(problems, rates or {})
     values = reading.section(tree, ROOT)
     intent = build(values, reading, name=name, source=problems.source)
     check(intent, reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from emporion.market.errors import UserError, did_you_mean
 from emporion.market.intent.keys import ROOT, Key, Section
 from emporion.market.intent.spellings import SPELLINGS
 from emporion.market.intent.tree import At, Entry, Fields, Items, Node, Problems, Scalar
+from emporion.market.money import Rate
 from emporion.market.units import shown
 
 __all__ = ["Reading", "key_paths"]
@@ -22,6 +23,8 @@ class Reading:
     """Values by key, the place of every key path, and the keys that this version does not act on."""
 
     problems: Problems
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    """What other currencies are worth."""
     places: dict[str, At] = field(default_factory=dict)
     not_acted_on: list[str] = field(default_factory=list)
 
@@ -100,7 +103,7 @@ class Reading:
 
     def _value(self, text: str, key: Key, path: str, at: At) -> Any:  # noqa: ANN401
         try:
-            return key.read(text)
+            return key.read(text, self.rates) if key.money else key.read(text)
         except UserError as error:
             self.problems.add(error, path, at)
             return _ABSENT

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
+from emporion.market.money import Rate
 from emporion.market.offers.columns import RowNote, TableBuilder
 from emporion.market.offers.dates import moment
 from emporion.market.offers.document import OPTIONAL, REQUIRED, Document
-from emporion.market.offers.row_prices import Prices, Rate, read_prices
+from emporion.market.offers.row_prices import Prices, read_prices
 from emporion.market.offers.shape import RowError, Shape, read_shape
 from emporion.market.sites import regions, zone_problem
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from emporion.market.money import Rate
 from emporion.market.offers.cache import cached, compile_key, store
 from emporion.market.offers.catalogue import Catalogue
 from emporion.market.offers.columns import Table
 from emporion.market.offers.document import Document, read_bytes
 from emporion.market.offers.importer import Importer
-from emporion.market.offers.row_prices import Rate
 from emporion.market.tables import DATA
 
 __all__ = ["load_bundled", "load_csv"]

@@ -9,11 +9,12 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 
 from emporion.market.errors import did_you_mean
+from emporion.market.money import Rate, currency_code
 from emporion.market.offers.shape import RowError, Shape
 from emporion.market.tables import rows
 from emporion.market.units import plain
 
-__all__ = ["MARKETS", "Prices", "Rate", "read_prices", "spot_is_dearer"]
+__all__ = ["MARKETS", "Prices", "read_prices", "spot_is_dearer"]
 
 MARKETS = ("on_demand", "spot", "reserved")
 _PURCHASE: Mapping[str, str | None] = {
@@ -36,14 +37,6 @@ _ANY_GPU = (Decimal("0.005"), Decimal(500))
 """The plausible range per hour of a GPU whose model is unknown or not in the snapshot."""
 _ANY_VCPU = (Decimal("0.0005"), Decimal(5))
 _ANY_MACHINE = (Decimal("0.0005"), Decimal(5000))
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """What one unit of a currency is worth."""
-
-    usd: Decimal
-    as_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +94,7 @@ def read_prices(cells: Mapping[str, str], shape: Shape, rates: Mapping[str, Rate
         "spot": _read(cells["spot_usd_hr"], "spot_usd_hr"),
         "reserved": _read(cells["reserved_usd_hr"], "reserved_usd_hr"),
     }
-    currency = cells["currency"].upper() or "USD"
+    currency = currency_code(cells["currency"]) or "USD"
     note = None
     if currency != "USD":
         found, note = _converted(found, currency, rates, problems)

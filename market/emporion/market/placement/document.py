@@ -24,7 +24,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "intent": intent_json(plan.intent),
-        "catalogue": {"version": plan.catalogue.version, "as_of": plan.catalogue.as_of},
+        "catalogue": _catalogue(plan),
         "feasible": plan.feasible,
         "solutions": [_placement(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
         "not_deployable": [_placement(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
@@ -40,6 +40,16 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         ],
         "warnings": warnings,
     }
+
+
+def _catalogue(plan: Plan) -> dict[str, Any]:
+    """Return what was planned over; `rates` only where the user gave some."""
+    rates = [
+        {"currency": currency, "usd": plain_usd(rate.usd), "as_of": rate.as_of}
+        for currency, rate in sorted(plan.rates.items())
+    ]
+    told: dict[str, Any] = {"version": plan.catalogue.version, "as_of": plan.catalogue.as_of}
+    return {**told, "rates": rates} if rates else told
 
 
 def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from emporion.market.clouds import Cloud
 from emporion.market.cost import CostModel, within_budget
 from emporion.market.errors import UserError
 from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
+from emporion.market.money import Rate
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
 from emporion.market.placement.ages import age_warnings
@@ -45,6 +46,8 @@ class Plan:
     warnings: tuple[str, ...]
     error: UserError | None
     """Of an infeasible intent: what to tell, with exit code 3."""
+    rates: Mapping[str, Rate]
+    """What the user said that other currencies are worth."""
 
     @property
     def feasible(self) -> bool:
@@ -65,12 +68,13 @@ def make_plan(
     now: datetime,
     max_pools: int = 2,
     prefer: str = "balanced",
+    rates: Mapping[str, Rate] | None = None,
 ) -> Plan:
     """Return the plan of an intent.
 
     `clouds` are those with a component (`installed_clouds()`), `now` is aware of its time zone, `max_pools` is how many
-    different offers a placement may have (1 to 4). An intent that nothing serves gives a plan that is not feasible,
-    with its error; it is not raised.
+    different offers a placement may have (1 to 4), `rates` are what amounts were converted by, for the report. A plan
+    of an intent that nothing serves is not feasible and has an error; it is not raised.
 
     Raises: UserError E-PROVIDER, E-REGION: when the intent names a provider or a region that is not there; E-PREFER:
     when there is no such preference.
@@ -95,6 +99,7 @@ def make_plan(
         changes,
         tuple(dict.fromkeys(_warnings(intent, catalogue, [*solutions, *others], now))),
         None if solutions else infeasible_error(choice, changes),
+        rates or {},
     )
 
 
