@@ -28,9 +28,11 @@ def solution(rank: int, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
     line = {
         "item": "compute", "stage": None, "quantity": "2", "unit": "instance-hour", "unit_price": "6.5323",
-        "usd_per_hour": "13.0646", "source": "a catalogue", "as_of": "2026-07", "quality": "quoted",
+        "usd_per_hour": "13.0646", "upper_usd_per_hour": "13.0646", "source": "a catalogue", "as_of": "2026-07",
+        "quality": "quoted",
     }  # fmt: skip
     egress = {**line, "item": "egress", "quantity": None, "unit": "GB", "unit_price": "0.09", "usd_per_hour": None}
+    egress["upper_usd_per_hour"] = None
     return {
         "rank": rank, "recommended": rank == 1, "deployable": True, "deploy_note": None, "gpus": 16, "nodes": [node],
         "objectives": {"usd_per_hour": "13.0646", "throughput": 20100.0, "loss_s_per_day": 510},
@@ -78,6 +80,22 @@ def test_a_total_with_unknown_parts_and_no_bound_is_a_lower_bound() -> None:
     text = plan_text(plan(solutions=[bounded]))
     assert ">=13.06" not in text
     assert "at most $14.5000/hr" in text
+
+
+def test_what_is_unknown_with_a_bound_is_told_apart_from_what_has_none() -> None:
+    one = solution(1)
+    known, egress = one["cost"]["lines"]
+    nat = {**egress, "item": "NAT data", "upper_usd_per_hour": "0.20"}
+    one["cost"] |= {"upper_total": "13.2646", "unknown": ["NAT data", "egress"], "lines": [known, nat, egress]}
+    lines = plan_text(plan(solutions=[one])).splitlines()
+    assert "at most $13.2646/hr, without egress" in lines
+    assert "unknown, bounded above: NAT data" in lines
+    assert "unknown: egress" in lines
+
+
+def test_the_cheapest_is_itemised_when_none_is_recommended() -> None:
+    text = plan_text(plan(solutions=[solution(1, recommended=False), solution(2, recommended=False)]))
+    assert "COST OF 1 " in text
 
 
 def test_a_long_front_is_cut_but_never_the_recommended() -> None:

@@ -414,5 +414,6 @@ def test_the_json_has_decimal_strings_and_nulls(bundled: Catalogue) -> None:
     assert shown["total"] == "13.294049676"
     assert shown["run_total"] is None
     assert list(shown["lines"][0]) == [
-        "item", "stage", "quantity", "unit", "unit_price", "usd_per_hour", "source", "as_of", "quality",
+        "item", "stage", "quantity", "unit", "unit_price", "usd_per_hour", "upper_usd_per_hour", "source", "as_of",
+        "quality",
     ]  # fmt: skip

@@ -37,7 +37,7 @@ def _blocks(plan: Document) -> Iterator[str]:
         yield _solutions(plan["solutions"])
     if plan["not_deployable"]:
         yield _not_deployable(plan["not_deployable"])
-    best = next((one for one in plan["solutions"] if one["recommended"]), None)
+    best = next((one for one in plan["solutions"] if one["recommended"]), next(iter(plan["solutions"]), None))
     if best is not None:
         yield _cost(best)
     if plan["relaxations"]:
@@ -163,21 +163,44 @@ def _cost(best: Document) -> str:
         ]
         for line in cost["lines"]
     ]
-    heads = ["COST OF *", "QUANTITY", "UNIT", "$/UNIT", "$/HR", "QUALITY", "AS OF"]
+    heads = [
+        f"COST OF {'*' if best['recommended'] else best['rank']}",
+        "QUANTITY",
+        "UNIT",
+        "$/UNIT",
+        "$/HR",
+        "QUALITY",
+        "AS OF",
+    ]
     total = Decimal(cost["total"])
     month = f"${money(total * HOURS_PER_MONTH)} a month"
     lines = [
         table(heads, rows, right=("QUANTITY", "$/UNIT", "$/HR")),
         f"total ${money(total, 4)}/hr, ${money(cost['per_gpu'], 4)} per GPU and hour, {month}",
     ]
-    if cost["upper_total"] is not None and Decimal(cost["upper_total"]) != total:
-        lines.append(f"at most ${money(cost['upper_total'], 4)}/hr")
-    if cost["unknown"]:
-        bound = "bounded above" if cost["upper_total"] is not None else "the total is a lower bound"
-        lines.append(f"unknown, {bound}: {', '.join(cost['unknown'])}")
+    lines += _bounds(cost)
     if cost["run_total"] is not None:
         lines.append(f"the whole run ${money(cost['run_total'])}")
     return "\n".join(lines)
+
+
+def _bounds(cost: Document) -> Iterator[str]:
+    """Yield the most that it can be, and what is unknown: the items that the most holds, apart from the others."""
+    upper, unknown = cost["upper_total"], cost["unknown"]
+    if upper is None:
+        if unknown:
+            yield f"unknown, the total is a lower bound: {', '.join(unknown)}"
+        return
+    bounds = {line["item"]: line["upper_usd_per_hour"] for line in cost["lines"] if line["usd_per_hour"] is None}
+    bounded = [item for item in unknown if bounds[item] is not None]
+    free = [item for item in unknown if bounds[item] is None]
+    if Decimal(upper) != Decimal(cost["total"]):
+        without = f", without {' and '.join(free)}" if free else ""
+        yield f"at most ${money(upper, 4)}/hr{without}"
+    if bounded:
+        yield f"unknown, bounded above: {', '.join(bounded)}"
+    if free:
+        yield f"unknown: {', '.join(free)}"
 
 
 def _plain(value: object) -> str | None:

@@ -53,7 +53,7 @@ class CostLine:
     """False: the intent does not name it, so that no bound of the total waits for it."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line as in `emporion.plan/1`."""
+        """Return the line as in `emporion.plan/1`, with the bound of which `upper_total` is the sum."""
         return {
             "item": self.item,
             "stage": self.stage,
@@ -61,6 +61,7 @@ class CostLine:
             "unit": self.unit,
             "unit_price": plain_usd(self.unit_price),
             "usd_per_hour": plain_usd(self.usd_per_hour),
+            "upper_usd_per_hour": plain_usd(self.upper_usd_per_hour),
             "source": self.source,
             "as_of": self.as_of,
             "quality": self.quality,
