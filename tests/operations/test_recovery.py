@@ -186,6 +186,18 @@ def test_secrets_are_never_handed_to_the_cloud(pulumi: Pulumi) -> None:
     assert cloud.asked[0].inputs == {"value": None}
 
 
+def test_a_resource_adopted_by_a_recovery_that_died_itself_is_read_by_the_next(pulumi: Pulumi) -> None:
+    def sealed(text: str) -> dict[str, str]:
+        return {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": text}
+
+    inputs = {"value": sealed("v1:abc"), "__defaults": []}
+    deploy(pulumi, [vpc(id="vpc-1", inputs=inputs, outputs={"value": sealed("v1:xyz")})], [])
+    plan(pulumi)
+    run(pulumi, {})
+    refresh = next(call for call in calls(pulumi) if call[0] == "refresh")
+    assert refresh[refresh.index("--target") + 1] == URN
+
+
 def test_a_resource_without_a_region_is_one_error(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc(provider="")}])
     with pytest.raises(UserError, match="does not say in which region"):

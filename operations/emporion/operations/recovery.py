@@ -114,7 +114,7 @@ def recover(
         return done
     while _settle_planned(search, done):
         continue  # what was adopted may have made the inputs of others known
-    _read_again(search, done.looked_again)
+    _read_again(search, [*done.adopted, *done.looked_again])
     return done
 
 
@@ -166,7 +166,7 @@ def _settle_planned(search: _Search, done: Recovered) -> bool:
     if adopted:
         document["deployment"]["resources"] = resources
         search.pulumi.replace_state(search.stack, document)
-        _read_again(search, [])
+        _read_again(search, adopted)
         done.adopted += adopted
     return bool(adopted)
 
@@ -175,7 +175,7 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
     """Read resources from the cloud into the state: `urns`, and every adopted one, whose outputs come from here."""
     resources = search.pulumi.export(search.stack)["deployment"].get("resources") or []
     known = {one["urn"] for one in resources}
-    bare = [one["urn"] for one in resources if one.get("custom") and one.get("outputs") == _visible(one)]
+    bare = [one["urn"] for one in resources if one.get("custom") and _is_bare(one)]
     bare = [urn for urn in bare if not urn.split("::")[2].split("$")[-1].startswith("pulumi:")]
     targets = [word for urn in dict.fromkeys([*urns, *bare]) if urn in known for word in ("--target", urn)]
     if not targets:
@@ -194,6 +194,11 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
 def _visible(resource: Mapping[str, Any]) -> dict[str, Any]:
     """Return a resource's inputs without the engine's own marks."""
     return {key: value for key, value in (resource.get("inputs") or {}).items() if not key.startswith("__")}
+
+
+def _is_bare(resource: Mapping[str, Any]) -> bool:
+    """Return whether a resource was adopted and not yet read; the same secret reads differently in each place."""
+    return bool(_plain(resource.get("outputs")) == _plain(_visible(resource)))
 
 
 def _is_open(resource: Mapping[str, Any]) -> bool:
