@@ -52,6 +52,12 @@ def test_every_region_in_the_united_states_is_in_an_area_of_the_us_and_no_other(
 def test_an_unknown_region_names_the_nearest() -> None:
     with pytest.raises(UserError) as caught:
         check_regions(["us-*", "us-east-11"], [])
+    with pytest.raises(UserError) as both:
+        check_regions(["us-esat-1", "mars", "us-esat-1"], [], where="--regions")
+    assert [(each.what, each.where, each.fix) for each in both.value.problems()] == [
+        ("no region is called 'us-esat-1'", "--regions", "did you mean us-east-1"),
+        ("no region is called 'mars'", "--regions", "`emporion offers list` shows the regions"),
+    ]
     assert (caught.value.code, caught.value.fix) == ("E-REGION", "did you mean us-east-1")
 
 

@@ -100,9 +100,10 @@ def _usage(error: click.ClickException) -> UserError:
         known = (
             [name for parameter in context.command.get_params(context) for name in parameter.opts] if context else []
         )
-        near = did_you_mean(error.option_name, [name for name in known if name.startswith("--")])
+        names = [name.removeprefix("--") for name in known if name.startswith("--")]
+        near = did_you_mean(error.option_name.lstrip("-"), names)
         if near:
-            fix = f"did you mean {near}?"
+            fix = f"did you mean --{near}?"
     elif isinstance(error, click.MissingParameter):
         what = _missing(error)
     else:

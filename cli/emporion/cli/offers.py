@@ -62,7 +62,7 @@ def list_(
     """List offers, cheapest per GPU first. Prices are USD per hour of the whole machine."""
     market_place = catalogue(file, exchange(rates))
     market_place.check_providers(providers, "--provider")
-    market_place.check_regions(regions, providers)
+    market_place.check_regions(regions, providers, "--region")
     found = sorted(market_place.find_offers(_filter(gpus, providers, regions, market, types, cpu=cpu)), key=_by_price)
     shown = found if limit == 0 else found[:limit]
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,13 +72,13 @@ def plan(
     from emporion.cli.planning import catalogue, exchange
 
     worth = exchange(rates)
-    wanted = _intent(intent, flags, worth)
     if show_intent:
-        return _show(wanted, as_json=as_json)
+        return _show(_intent(intent, flags, worth), as_json=as_json)
     from emporion.market.clouds import installed_clouds
-    from emporion.market.plan import make_plan
+    from emporion.market.plan import make_plan, place_problems
 
     market = catalogue(offers, worth)
+    wanted = _intent(intent, flags, worth, lambda read: place_problems(read, market))
     made = make_plan(
         wanted, market, clouds=installed_clouds(), now=now(), prefer=prefer, max_pools=max_pools, rates=worth
     )
@@ -98,12 +98,17 @@ def _one_of(given: dict[str, object]) -> None:
         )
 
 
-def _intent(path: Path | None, flags: dict[str, object], rates: Mapping[str, Rate]) -> Intent:
+def _intent(
+    path: Path | None,
+    flags: dict[str, object],
+    rates: Mapping[str, Rate],
+    judge: Callable[[Intent], Iterable[UserError]] | None = None,
+) -> Intent:
     from emporion.market.intent import intent_from_flags, load_intent
 
     given = {name: value for name, value in flags.items() if value not in (None, (), False)}
     if path is not None:
-        return load_intent(path, given, rates=rates)
+        return load_intent(path, given, rates=rates, judge=judge)
     if not given:
         raise UserError(
             "E-USAGE",
@@ -111,7 +116,7 @@ def _intent(path: Path | None, flags: dict[str, object], rates: Mapping[str, Rat
             "emporion plan INTENT",
             "emporion plan --gpus a100:8, or emporion plan intents/demo.yaml",
         )
-    return intent_from_flags(rates, **given)
+    return intent_from_flags(rates, judge, **given)
 
 
 def _show(intent: Intent, *, as_json: bool) -> ExitCode:

@@ -77,10 +77,18 @@ class UserErrors(UserError):  # noqa: N818 - several errors
         return self.errors
 
 
+_NEAR = 8
+"""Near names looked at for one with the same letters."""
+
+
 def did_you_mean(seen: str, candidates: list[str] | tuple[str, ...] | set[str]) -> str | None:
-    """Return the candidate nearest to `seen`, or None when none is near (ratio 0.6 of difflib, case ignored)."""
+    """Return the candidate nearest to `seen`, or None when none is near (ratio 0.6 of difflib, case ignored).
+
+    One with the same letters comes first: two of them changing places is the commonest slip.
+    """
     import difflib  # noqa: PLC0415 - only a failing command pays for it
 
     by_lower = {candidate.lower(): candidate for candidate in sorted(candidates)}
-    near = difflib.get_close_matches(seen.lower(), list(by_lower), n=1, cutoff=0.6)
-    return by_lower[near[0]] if near else None
+    near = difflib.get_close_matches(seen.lower(), list(by_lower), n=_NEAR, cutoff=0.6)
+    same = [name for name in near if sorted(name) == sorted(seen.lower())]
+    return by_lower[(same or near)[0]] if near else None

@@ -239,7 +239,7 @@ def _split_count(text: str) -> tuple[str, Count | None]:
     match = re.fullmatch(r"([0-9]+)\s*x\s*([a-z].*)", text, re.IGNORECASE | re.DOTALL)
     if match:
         return match[2], parse_count(match[1])
-    if colon and re.fullmatch(r"\s*[-+]?[0-9.,]+\s*", tail):
+    if colon and re.fullmatch(r"\s*[-+]?[0-9.,]+[-+]?[0-9]*\s*", tail):
         parse_count(tail)  # says what is wrong with it
     return text, None
 

@@ -17,6 +17,18 @@ from emporion.market.placement.diff import Change, diff_plans
 from emporion.market.placement.document import plan_json
 from emporion.market.placement.explain import Check, explain
 from emporion.market.placement.pinning import pin, pin_problem
+from emporion.market.placement.places import place_problems
 from emporion.market.placement.planning import Plan, make_plan
 
-__all__ = ["Change", "Check", "Plan", "diff_plans", "explain", "make_plan", "pin", "pin_problem", "plan_json"]
+__all__ = [
+    "Change",
+    "Check",
+    "Plan",
+    "diff_plans",
+    "explain",
+    "make_plan",
+    "pin",
+    "pin_problem",
+    "place_problems",
+    "plan_json",
+]

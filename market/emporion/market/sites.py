@@ -13,7 +13,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
 
-from emporion.market.errors import UserError, did_you_mean
+from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.tables import rows
 
 __all__ = [
@@ -118,13 +118,19 @@ def region_matches(globs: tuple[str, ...], provider: str, region: str) -> bool:
     return any(fnmatchcase(name, glob.lower()) for glob in globs for name in names)
 
 
-def check_regions(globs: Iterable[str], known: Iterable[tuple[str, str]], providers: tuple[str, ...] = ()) -> None:
+def check_regions(
+    globs: Iterable[str],
+    known: Iterable[tuple[str, str]],
+    providers: tuple[str, ...] = (),
+    where: str = "constraints.regions",
+) -> None:
     """See to it that every glob names at least one region among `known` (provider, region) pairs or the table's.
 
-    Raises: UserError E-REGION: when one names none (of `providers`, when there are any), with the nearest name.
+    Raises: UserError E-REGION: for each that names none (of `providers`, when there are any), with the nearest name.
     """
     every = {pair for pair in {*known, *regions()} if not providers or pair[0] in providers}
-    for glob in globs:
+    problems = []
+    for glob in dict.fromkeys(globs):
         if not any(region_matches((glob,), *pair) for pair in every):
             names = {region for _, region in every} | {
                 info.area for info in regions().values() if info.area and (info.provider, info.region) in every
@@ -132,7 +138,9 @@ def check_regions(globs: Iterable[str], known: Iterable[tuple[str, str]], provid
             near = did_you_mean(glob, names)
             of = f" of {', '.join(providers)}" if providers else ""
             fix = f"did you mean {near}" if near else "`emporion offers list` shows the regions"
-            raise UserError("E-REGION", f"no region{of} is called {glob!r}", "constraints.regions", fix)
+            problems.append(UserError("E-REGION", f"no region{of} is called {glob!r}", where, fix))
+    if problems:
+        raise UserErrors.of(problems)
 
 
 def is_local_zone(provider: str, zone: str | None) -> bool:

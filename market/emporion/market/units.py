@@ -113,10 +113,22 @@ def parse_number(text: str, *, zero: bool = False) -> Decimal:
         raise _not_a_number(text)
     if len(text) > _MAX_DIGITS:
         raise UserError("E-RANGE", f"{shown(text)} has more than {_MAX_DIGITS} digits", fix="write a smaller number")
+    _one_base(text)
     value = Decimal(text)
     if value == 0 and not zero:
         raise UserError("E-RANGE", f"{shown(text)} is zero", fix="write a number above 0")
     return value
+
+
+def _one_base(text: str) -> None:
+    """Refuse a number with a zero before it: YAML 1.1, C and shells read `010` as 8."""
+    if re.match(r"0[0-9]", text):
+        plainly = text.lstrip("0") if text.strip("0.") else "0"
+        raise UserError(
+            "E-NUMBER",
+            f"{shown(text)} cannot be read for sure: with a zero before it a number may be octal",
+            fix=f"write {f'0{plainly}' if plainly.startswith('.') else plainly}",
+        )
 
 
 def _not_a_number(text: str) -> UserError:
@@ -265,17 +277,21 @@ def parse_hours(text: str) -> Decimal:
 def parse_count(text: str) -> Count:
     """Return a whole number from 1 to `MAX_COUNT`, or a range `4..8`.
 
-    Raises: UserError E-COUNT: when it is neither; E-RANGE: when it is 0, negative or too large, or upside down.
+    Raises: UserError E-COUNT: when it is neither; E-NUMBER: when it may be octal; E-RANGE: when it is 0, negative or
+    too large, or upside down.
     """
     text = text.strip()
-    match = re.fullmatch(r"([0-9]{1,12})(?:\s*\.\.\s*([0-9]{1,12}))?", text)
+    match = re.fullmatch(r"([0-9]+)(?:\s*\.\.\s*([0-9]+))?", text)
     if match is None:
         if re.fullmatch(r"-[0-9.]+", text):
             raise UserError("E-RANGE", f"{shown(text)} is negative", fix="write a whole number above 0")
         raise UserError(
             "E-COUNT", f"{shown(text)} is not a whole number", fix="write a number as 4, or a range as 4..8"
         )
-    low, high = int(match[1]), int(match[2] or match[1])
+    ends = [match[1], match[2] or match[1]]
+    for number in ends:
+        _one_base(number)
+    low, high = (int(number[:_MAX_DIGITS]) for number in ends)
     if low == 0:
         raise UserError("E-RANGE", f"{shown(text)} is zero", fix="write a whole number above 0")
     if high < low:

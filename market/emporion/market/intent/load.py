@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from emporion.market.errors import UserErrors
+from emporion.market.errors import UserError, UserErrors
 from emporion.market.intent.build import build
 from emporion.market.intent.checks import check
 from emporion.market.intent.keys import ROOT
@@ -20,6 +20,8 @@ from emporion.market.money import Rate
 __all__ = ["FLAGS", "Flag", "intent_from_flags", "load_intent"]
 
 DEFAULT_NAME = "cluster"
+Judge = Callable[[Intent], Iterable[UserError]]
+"""Returns what is wrong with an intent that only others can know, such as a region that no provider has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,16 @@ FLAGS: tuple[Flag, ...] = (
 
 
 def load_intent(
-    path: Path | str, flags: Mapping[str, object] | None = None, *, rates: Mapping[str, Rate] | None = None
+    path: Path | str,
+    flags: Mapping[str, object] | None = None,
+    *,
+    rates: Mapping[str, Rate] | None = None,
+    judge: Judge | None = None,
 ) -> Intent:
     """Return the intent of a YAML file, `flags` (as for `intent_from_flags`) in place of its keys.
 
-    `rates` say what amounts in other currencies are worth; without its rate an amount is refused.
+    `rates` say what amounts in other currencies are worth; without its rate an amount is refused. `judge` returns what
+    else is wrong, so that it is told together with the problems found here.
 
     Raises: UserError: E-FILE, E-YAML when the file cannot be read; else every problem of the document at once, in the
     order of its lines.
@@ -90,25 +97,32 @@ def load_intent(
     tree = canonical(read_document(path, problems), problems)
     if flags:
         tree = merge(tree, canonical(_flag_tree(flags), problems))
-    return _intent(tree, problems, rates, name=_name_of(path))
+    return _intent(tree, problems, rates, judge, name=_name_of(path))
 
 
-def intent_from_flags(rates: Mapping[str, Rate] | None = None, /, **flags: object) -> Intent:
+def intent_from_flags(
+    rates: Mapping[str, Rate] | None = None, judge: Judge | None = None, /, **flags: object
+) -> Intent:
     """Return the intent that flags describe: names of `FLAGS`, values text, numbers, or (`many`) tuples of text.
 
-    None, an empty tuple and False are flags that were not given; `rates` as for `load_intent`.
+    None, an empty tuple and False are flags that were not given; `rates` and `judge`
+    as for `load_intent`.
 
     Raises: UserError: every problem of the flags at once; KeyError: for a flag that `FLAGS` does not have.
     """
     problems = Problems(None)
-    return _intent(canonical(_flag_tree(flags), problems), problems, rates, name=DEFAULT_NAME)
+    return _intent(canonical(_flag_tree(flags), problems), problems, rates, judge, name=DEFAULT_NAME)
 
 
-def _intent(tree: Fields, problems: Problems, rates: Mapping[str, Rate] | None, *, name: str) -> Intent:
+def _intent(
+    tree: Fields, problems: Problems, rates: Mapping[str, Rate] | None, judge: Judge | None, *, name: str
+) -> Intent:
     reading = Reading(problems, rates or {})
     values = reading.section(tree, ROOT)
     intent = build(values, reading, name=name, source=problems.source)
     check(intent, reading)
+    if judge is not None:
+        problems.found.extend(judge(intent))
     if problems.found:
         raise UserErrors.of(sorted(problems.found, key=lambda error: _line(error.where or "", problems.source)))
     return intent

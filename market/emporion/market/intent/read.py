@@ -120,6 +120,8 @@ class Reading:
             return self.section(node, table, path)
         keys = ", ".join(key.name for key in table.keys)
         example = f"{table.name}: {table.shorthand}, or the keys {keys}" if table.shorthand else f"the keys {keys}"
+        if table.shorthand and isinstance(node, Scalar) and did_you_mean(node.text or "", [table.shorthand]):
+            example = f"{table.name}: {table.shorthand}"
         return self._wrong_shape(node, "a mapping of keys", path, entry.at, example)
 
     def _list(self, entry: Entry, table: Section, path: str) -> Any:  # noqa: ANN401

@@ -170,6 +170,7 @@ def _split_count(gpus: Fields, path: str, problems: Problems) -> None:
             fix="keep one of the two numbers",
         )
         problems.add(error, f"{path}.count", given.at)
+        gpus.entries["type"] = Entry(entry.at, Scalar(head, entry.value.at))
         return
     gpus.entries["type"] = Entry(entry.at, Scalar(head, entry.value.at))
     if given is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from emporion.market.errors import UserError, did_you_mean
+from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offer import Market, Offer
 from emporion.market.offers.columns import RowNote, Table
 from emporion.market.offers.make import OfferMaker
@@ -224,17 +224,22 @@ class Catalogue:
     def check_providers(self, names: Iterable[str], where: str = "constraints.providers") -> None:
         """See to it that every name is a provider with offers.
 
-        Raises: UserError E-PROVIDER: when one is not, with the nearest name.
+        Raises: UserError E-PROVIDER: for each that is not, with the nearest name.
         """
-        for name in names:
+        problems = []
+        for name in dict.fromkeys(names):
             if name not in self.providers:
                 near = did_you_mean(name, set(self.providers))
                 fix = f"did you mean {near}" if near else f"providers with offers: {', '.join(self.providers)}"
-                raise UserError("E-PROVIDER", f"no provider is called {name!r}", where, fix)
+                problems.append(UserError("E-PROVIDER", f"no provider is called {name!r}", where, fix))
+        if problems:
+            raise UserErrors.of(problems)
 
-    def check_regions(self, globs: Iterable[str], providers: tuple[str, ...] = ()) -> None:
+    def check_regions(
+        self, globs: Iterable[str], providers: tuple[str, ...] = (), where: str = "constraints.regions"
+    ) -> None:
         """See to it that every glob names a known region.
 
-        Raises: UserError E-REGION: when one names none, with the nearest name.
+        Raises: UserError E-REGION: for each that names none, with the nearest name.
         """
-        check_regions(globs, self.sites, providers)
+        check_regions(globs, self.sites, providers, where)

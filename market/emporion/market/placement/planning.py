@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 from emporion.market.clouds import Cloud
 from emporion.market.cost import CostModel, within_budget
-from emporion.market.errors import UserError
+from emporion.market.errors import UserError, UserErrors
 from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
 from emporion.market.money import Rate
 from emporion.market.offer import Offer
@@ -18,6 +18,7 @@ from emporion.market.placement.ages import age_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error
 from emporion.market.placement.model import Placement, Rejection, Relaxation
+from emporion.market.placement.places import place_problems
 from emporion.market.placement.prefer import Preference, preference, recommend
 from emporion.market.placement.rejections import rejections
 from emporion.market.placement.relax import relaxations
@@ -76,11 +77,13 @@ def make_plan(
     different offers a placement may have (1 to 4), `rates` are what amounts were converted by, for the report. A plan
     of an intent that nothing serves is not feasible and has an error; it is not raised.
 
-    Raises: UserError E-PROVIDER, E-REGION: when the intent names a provider or a region that is not there; E-PREFER:
-    when there is no such preference.
+    Raises: UserError E-PROVIDER, E-REGION: every provider and region that the intent names and that is not there;
+    E-PREFER: when there is no such preference.
     """
     picked = preference(prefer)
-    _check_names(intent, catalogue)
+    problems = place_problems(intent, catalogue)
+    if problems:
+        raise UserErrors.of(problems)
     costs = _cost_models(catalogue)
     terms = Terms(now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs)
     choice = choose(intent, catalogue, terms)
@@ -117,16 +120,6 @@ def _cost_models(catalogue: Catalogue) -> Callable[[Intent], CostModel]:
         )
 
     return of
-
-
-def _check_names(intent: Intent, catalogue: Catalogue) -> None:
-    wish = intent.constraints
-    catalogue.check_providers(wish.providers, intent.where("constraints.providers"))
-    try:
-        catalogue.check_regions(wish.regions, wish.providers)
-    except UserError as error:
-        error.where = intent.where("constraints.regions")
-        raise
 
 
 def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) -> Callable[[Offer], str | None]:
