@@ -116,6 +116,11 @@ def test_all_problems_of_a_file_are_told_at_once_with_their_lines(emporion: Empo
         pytest.param([], "neither an intent file nor flags", id="nothing asked"),
         pytest.param([*WISH, "--pin", "a", "--diff", "b"], "--pin and --diff", id="contradictory flags"),
         pytest.param([*WISH, "--offers", "nix.csv"], "does not exist", id="no such offers file"),
+        pytest.param(
+            ["--gpus", "a100:4", "--network", "low-latncy"], "try: write network: low-latency\n", id="network"
+        ),
+        pytest.param(["--gpus", "a100:010"], "may be octal", id="octal"),
+        pytest.param(["--gpus", "a100:4+"], "4..8", id="open range"),
         pytest.param([*WISH, "--prefer", "cheap"], "'cheap' is not one of", id="preference"),
         pytest.param([*WISH, "--max-pools", "0"], "--max-pools", id="pools"),
         pytest.param([*WISH, "--min-vran", "1gb"], "did you mean --min-vram?", id="option"),
@@ -277,6 +282,31 @@ def test_a_plan_that_cannot_be_stood_up_pins_nothing_and_says_why(
     )
     assert "emporion.plan/1" in ran.out or not json_flag
     assert not (folder / "Pulumi.x.yaml").exists()
+
+
+@pytest.mark.parametrize("flags", [("--local", "--real"), ("--real", "--local")], ids=" ".join)
+@pytest.mark.parametrize("command", ["plan", "up", "preview"])
+def test_both_worlds_at_once_are_a_contradiction(emporion: Emporion, command: str, flags: tuple[str, ...]) -> None:
+    ran = emporion(command, "demo.yaml", *flags)
+    assert (ran.code, ran.out) == (2, "")
+    assert "--local and --real ask for different worlds  [E-CONTRADICTION]" in ran.err
+
+
+def test_unknown_places_are_told_with_the_other_problems_of_a_file_by_line(emporion: Emporion) -> None:
+    Path("bad.yaml").write_text(
+        "resources: {gpus: a100x}\n"
+        "constraints:\n  providers: [awz]\n  regions: [us-esat-1, us-*]\n"
+        "recovery: {mode: cold, regions: [mars-1]}\n"
+        "stages:\n  - {name: a, constraints: {providers: [gcq]}}\n"
+    )
+    errors = emporion("plan", "bad.yaml", "--json").document["errors"]
+    assert [(each["code"], each["where"].split()[0], each["fix"]) for each in errors] == [
+        ("E-GPU", "bad.yaml:1", "did you mean a100 or a10 or v100"),
+        ("E-PROVIDER", "bad.yaml:3", "did you mean aws"),
+        ("E-REGION", "bad.yaml:4", "did you mean us-east-1"),
+        ("E-REGION", "bad.yaml:5", "`emporion offers list` shows the regions"),
+        ("E-PROVIDER", "bad.yaml:7", "did you mean gcp"),
+    ]
 
 
 def test_the_worlds_of_a_stack_cannot_be_mixed(emporion: Emporion) -> None:

@@ -12,7 +12,7 @@ from plans import NOW, cheapest_type, plan_of, plan_with, written
 from emporion.market.intent import intent_from_flags
 from emporion.market.money import parse_rates
 from emporion.market.offers import Catalogue, load_bundled, load_csv
-from emporion.market.plan import make_plan, plan_json
+from emporion.market.plan import explain, make_plan, plan_json
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,10 @@ def test_case_04_nvl_has_94_gb(market: Callable[..., Catalogue]) -> None:
     assert none.error is not None
     assert "the largest H100 seen has 94 GB" in none.error.what
     assert [(each.change, each.after) for each in none.relaxations] == [("resources.gpus.min_vram", "94gb")]
+    few = plan_of(catalogue, gpus="H100:1", min_vram="90GB")
+    assert [(each.reason, each.offers) for each in few.rejected] == [("less than 90 GB of memory per GPU", 1)]
+    checks = {check.key: check.passed for check in explain(few, "runpod/global/s/on_demand")}
+    assert (checks["resources.gpus.type"], checks["resources.gpus.min_vram"]) == (True, False)
 
 
 def test_case_09_mig_slices_are_not_gpus(market: Callable[..., Catalogue]) -> None:
@@ -53,6 +57,9 @@ def test_case_09_mig_slices_are_not_gpus(market: Callable[..., Catalogue]) -> No
     (found,) = plan_of(catalogue, gpus="A100:3", mig="1g.10gb").solutions
     assert (found.gpus, found.pools[0].count, found.pools[0].offer.gpu_count) == (3, 1, 7)
     assert found.pools[0].offer.gpu_vram_gb == 10
+    assert any(
+        "3 of 7 MIG slices are used" in warning for warning in plan_of(catalogue, gpus="A100:3", mig="1g.10gb").warnings
+    )
 
 
 def test_case_12_mi325x_has_256_gb(market: Callable[..., Catalogue]) -> None:
@@ -60,6 +67,8 @@ def test_case_12_mi325x_has_256_gb(market: Callable[..., Catalogue]) -> None:
     assert not plan_of(catalogue, gpus="any:8", min_vram="260GB").feasible
     assert cheapest_type(plan_of(catalogue, gpus="MI300X:8")) == "c"
     assert cheapest_type(plan_of(catalogue, gpus="amd:192GB:8")) == "c"
+    unnamed = market("nebius,eu-north1,,u,MI999X,8,256,8,64,20,,test,2026-07")
+    assert [each.reason for each in plan_of(unnamed, gpus="amd:8").rejected] == ["not known who makes its GPUs"]
 
 
 def test_case_14_a_range_takes_a_whole_box_inside_it(market: Callable[..., Catalogue]) -> None:
@@ -167,6 +176,18 @@ def test_case_31_the_budget_is_on_the_total(market: Callable[..., Catalogue]) ->
     assert "the cheapest left is 60." in plan.error.what
     four = plan_of(catalogue, gpus="H100:32", max_cost="$61/hr", scheduler="none")
     assert not four.feasible
+
+
+def test_case_31_the_budget_is_blamed_with_the_cheapest_left_though_another_place_is_cheaper(
+    market: Callable[..., Catalogue],
+) -> None:
+    catalogue = market(
+        "aws,us-east-1,,p,H100,8,80,96,1000,56,,test,2026-07", "aws,eu-west-1,,p,H100,8,80,96,1000,60,,test,2026-07"
+    )
+    plan = plan_of(catalogue, gpus="H100:8", max_cost="57", regions=("eu-*",), scheduler="none")
+    assert plan.error is not None
+    assert (plan.error.code, plan.error.where) == ("E-BUDGET", "--max-cost")
+    assert plan.error.what == "nothing serves 8 x H100 in eu-*; the cheapest left is 60.1563 USD an hour"
 
 
 def test_case_36_rdma_required_is_not_served_by_plain_ethernet(bundled: Catalogue) -> None:

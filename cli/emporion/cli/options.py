@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from emporion.market.errors import UserError
+
 __all__ = ["json_option", "project_option", "rate_option", "world_options", "yes_option"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -31,7 +33,26 @@ project_option = click.option(
 
 
 def world_options(command: Command) -> Command:
-    """Add --local and --real."""
-    local = click.option("--local", "world", flag_value="local", help="The local cloud (default for a new stack).")
-    real = click.option("--real", "world", flag_value="real", help="The real cloud: needs credentials, costs money.")
+    """Add --local and --real, of which one may be given, as the parameter `world`."""
+    local = click.option(
+        "--local", is_flag=True, expose_value=False, callback=_world, help="The local cloud (default for a new stack)."
+    )
+    real = click.option(
+        "--real",
+        is_flag=True,
+        expose_value=False,
+        callback=_world,
+        help="The real cloud: needs credentials, costs money.",
+    )
     return local(real(command))
+
+
+def _world(context: click.Context, option: click.Parameter, given: bool) -> None:
+    """Set the world to the name of a flag that was given; click alone would let the last of two win."""
+    other = context.params.setdefault("world", None)
+    if given and other:
+        raise UserError(
+            "E-CONTRADICTION", "--local and --real ask for different worlds", context.command_path, "give one of them"
+        )
+    if given:
+        context.params["world"] = option.name

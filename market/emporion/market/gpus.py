@@ -18,7 +18,7 @@ from pathlib import Path
 from emporion.market.errors import UserError
 from emporion.market.units import Count, Memory, parse_count, parse_memory, shown
 
-__all__ = ["Gpu", "GpuName", "all_gpus", "gpu_info", "match_model", "meets_vram", "resolve_gpu"]
+__all__ = ["Gpu", "GpuName", "all_gpus", "gpu_info", "match_model", "meets_vram", "resolve_gpu", "without_count"]
 
 _DATA = Path(__file__).with_name("data")
 
@@ -226,6 +226,11 @@ def resolve_gpu(text: str) -> GpuName:
     if tpu is not None:
         return tpu
     return _model(words, memories, count, text)
+
+
+def without_count(text: str) -> str:
+    """Return a name without its number: `A100:80GB` of `A100:80GB:2`."""
+    return _split_count(text.strip())[0].strip()
 
 
 def _split_count(text: str) -> tuple[str, Count | None]:

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from emporion.market.errors import UserError
-from emporion.market.gpus import Gpu, GpuName, all_gpus, gpu_info, meets_vram
+from emporion.market.gpus import Gpu, GpuName, all_gpus, gpu_info, meets_vram, without_count
 from emporion.market.intent.model import (
     Access,
     Budget,
@@ -108,7 +108,7 @@ def _gpus(values: Values, reading: Reading, path: str, nodes: Count | None) -> G
         topology = {frozenset({"sxm"}): "nvlink", frozenset({"pcie"}): "pcie"}.get(frozenset(boards), "any")  # type: ignore[arg-type]
     return Gpus(
         types=types,
-        asked=tuple(name.asked.strip() for name in names),
+        asked=tuple(without_count(name.asked) for name in names),
         count_min=count.low,
         count_max=count.high,
         vendor=names[0].vendor if len(names) == 1 and not types else None,

@@ -13,13 +13,13 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 
-from emporion.market.gpus import all_gpus, meets_vram
+from emporion.market.gpus import Gpu, GpuName, all_gpus, meets_vram, resolve_gpu
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
 from emporion.market.placement.ages import age_s
 from emporion.market.sites import region_matches
 
-__all__ = ["Constraint", "Scope", "offer_constraints", "size_of"]
+__all__ = ["Constraint", "Scope", "offer_constraints", "size_of", "too_small"]
 
 
 class Scope(StrEnum):
@@ -59,6 +59,20 @@ def offer_constraints(intent: Intent, now: datetime) -> tuple[Constraint, ...]:
 def size_of(offer: Offer, gpus: Gpus | None) -> int:
     """Return what one machine counts towards the wish: its GPUs, or 1 when no GPU is asked for."""
     return 1 if gpus is None else offer.gpu_count
+
+
+def too_small(gpus: Gpus) -> tuple[frozenset[str], str]:
+    """Return the models that are asked for by name and have too little memory, and the reason that says so."""
+    if gpus.min_vram is None or not gpus.types:
+        return frozenset(), ""
+    asked = [resolve_gpu(name) for name in gpus.asked]
+    named = {gpu.id for gpu in all_gpus() for name in asked if gpu.id in name.ids or _any_of(name, gpu)}
+    return frozenset(named) - set(gpus.types), _less_memory(_memory_text(gpus.min_vram))
+
+
+def _any_of(name: GpuName, gpu: Gpu) -> bool:
+    """Return whether a name without a model (`amd`, `any`) covers a GPU."""
+    return not name.ids and name.vendor in (None, gpu.vendor)
 
 
 def _places(intent: Intent) -> list[Constraint]:
@@ -202,14 +216,18 @@ def _gpus(wish: Gpus) -> list[Constraint]:
 
 def _model(wish: Gpus) -> Constraint:
     asked = ", ".join(wish.asked) or "any"
+    by_name = {*wish.types, *too_small(wish)[0]}
 
     def test(offer: Offer) -> str | None:
         if not offer.gpu_count:
             return "has no GPU"
         if wish.types:
-            return None if offer.gpu in wish.types else f"GPU is not {_either(wish.asked or wish.types)}"
+            return None if offer.gpu in by_name else f"GPU is not {_either(wish.asked or wish.types)}"
         if wish.vendor is not None:
-            return None if _vendor(offer.gpu) == wish.vendor else f"GPU is not made by {wish.vendor}"
+            vendor = _vendor(offer.gpu)
+            if vendor is None:
+                return "not known who makes its GPUs"
+            return None if vendor == wish.vendor else f"GPU is not made by {wish.vendor}"
         return None
 
     return Constraint(
@@ -243,7 +261,11 @@ def _vram(offer: Offer, floor: Memory | None, text: str) -> str | None:
     enough = meets_vram(floor, offer.gpu_vram_gb, offer.gpu_vram_mib)
     if enough is None:
         return "memory per GPU unknown"
-    return None if enough else f"less than {text} of memory per GPU"
+    return None if enough else _less_memory(text)
+
+
+def _less_memory(text: str) -> str:
+    return f"less than {text} of memory per GPU"
 
 
 def _no_nvlink(offer: Offer) -> str | None:

@@ -22,14 +22,13 @@ _CODES = {
     "resources.gpus.min_total_vram": "E-VRAM",
     "resources.network": "E-NETWORK",
 }
-"""Code by the key that gives way most cheaply, longest prefix first; any other is E-INFEASIBLE."""
+"""Code by the key to blame, longest prefix first; any other is E-INFEASIBLE."""
 
 
 def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserError:
     """Return the error of an infeasible intent: what is missing, where it is asked, and the smallest changes."""
     intent = choice.intent
-    keys = relaxations[0].change.split(" + ") if relaxations else ["resources"]
-    key = next((each for each in keys if each.startswith("cost_control")), keys[0])
+    key = _key(relaxations)
     hints = [
         *_per_gpu(choice),
         *(f"{each.change}: {each.after} (${plain_usd(each.total_usd_per_hour)}/hr)" for each in relaxations[:4]),
@@ -38,9 +37,17 @@ def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserE
         _code(key),
         "; ".join([f"nothing serves {_wish(intent)}", *_seen(choice, key)]),
         intent.where(key),
-        " or ".join(hints) or "ask for another GPU model or number: emporion offers list shows what there is",
+        "; or ".join(hints) or "ask for another GPU model or number: emporion offers list shows what there is",
         ExitCode.INFEASIBLE,
     )
+
+
+def _key(relaxations: Sequence[Relaxation]) -> str:
+    """Return the key to blame: the budget where it alone keeps all out, else what gives way most cheaply."""
+    changes = [each.change.split(" + ") for each in relaxations]
+    budgets = [keys for keys in changes if all(key.startswith("cost_control") for key in keys)]
+    keys = next(iter(budgets or changes), ["resources"])
+    return next((key for key in keys if key.startswith("cost_control")), keys[0])
 
 
 def _code(key: str) -> str:

@@ -162,10 +162,11 @@ def _warnings(intent: Intent, catalogue: Catalogue, placements: list[Placement],
 def _surplus(placement: Placement) -> str:
     machines = " and ".join(f"{pool.count} x {pool.offer.instance_type}" for pool in placement.pools)
     total = sum(pool.gpus for pool in placement.pools)
+    units = "MIG slices" if any(pool.offer.mig for pool in placement.pools) else "GPUs"
     if total > placement.gpus:
         share = placement.cost.total * placement.gpus / total
         return (
-            f"{machines}: {placement.gpus} of {total} GPUs are used; the whole costs ${placement.cost.total:.2f}/hr, "
-            f"their share is ${share:.2f}/hr"
+            f"{machines}: {placement.gpus} of {total} {units} are used; "
+            f"the whole costs ${placement.cost.total:.2f}/hr, their share is ${share:.2f}/hr"
         )
-    return f"{machines}: {placement.surplus} GPUs more than the least asked for"
+    return f"{machines}: {placement.surplus} {units} more than the least asked for"
