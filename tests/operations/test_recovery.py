@@ -198,6 +198,26 @@ def test_a_resource_adopted_by_a_recovery_that_died_itself_is_read_by_the_next(p
     assert refresh[refresh.index("--target") + 1] == URN
 
 
+def test_a_provider_that_was_being_made_itself_is_put_under_what_stands_on_it(pulumi: Pulumi) -> None:
+    provider = {"urn": PROVIDER, "type": "pulumi:providers:aws", "custom": True, "inputs": {"region": "us-east-1"}}
+    deploy(pulumi, [], [{"type": "creating", "resource": provider}, {"type": "creating", "resource": vpc()}])
+    state = pulumi.project.directory / "state.json"
+    document = json.loads(state.read_text())
+    document["deployment"]["resources"] = []
+    state.write_text(json.dumps(document))
+    recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert recovered.adopted == [URN]
+    assert [asked.type_token for asked in cloud.asked] == ["aws:ec2/vpc:Vpc"]
+    assert [(one["urn"], one["id"]) for one in state_of(pulumi)["resources"]] == [(PROVIDER, "p1"), (URN, "vpc-1")]
+
+
+def test_components_above_an_adopted_resource_come_with_it(pulumi: Pulumi) -> None:
+    deploy(pulumi, [], [])
+    plan(pulumi, component(PARENT), vpc())
+    run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    assert [one["urn"] for one in state_of(pulumi)["resources"]] == [PROVIDER, PARENT, URN]
+
+
 def test_a_resource_without_a_region_is_one_error(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [{"type": "creating", "resource": vpc(provider="")}])
     with pytest.raises(UserError, match="does not say in which region"):

@@ -60,9 +60,9 @@ class _Search:
     report: Callable[[str], None]
     apis: dict[str, CloudApi] = field(default_factory=dict)
 
-    def find(self, resource: Mapping[str, Any], resources: Sequence[Mapping[str, Any]]) -> str | None:
-        """Return the id under which the cloud holds a resource, None when it does not."""
-        region = _region(resource, resources)
+    def find(self, resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str | None:
+        """Return the id under which the cloud holds a resource, None when it does not; its provider is in `around`."""
+        region = _region(resource, around)
         if region not in self.apis:
             self.apis[region] = self.open_api(region)
         urn = resource["urn"]
@@ -70,12 +70,21 @@ class _Search:
         mark = identity(self.pulumi.project.name, self.stack, urn, self.generation)
         return self.apis[region].find(Pending(urn, resource["type"], mark, inputs))
 
-    def adopt(self, resources: list[dict[str, Any]], resource: Mapping[str, Any], found: str) -> None:
+    def adopt(
+        self,
+        resources: list[dict[str, Any]],
+        resource: Mapping[str, Any],
+        found: str,
+        around: Sequence[Mapping[str, Any]],
+    ) -> None:
         """Append a resource as the engine describes it, with its id; an older one of its URN is due for deletion.
+
+        What it stands on and the state lacks (its provider, components above it) is taken from `around`.
 
         Its outputs are its inputs until it is read: without any, a provider takes the read for an import, and some
         types are imported by another id than the state holds (routes, associations, event targets).
         """
+        _put_under(resources, resource, around)
         for older in list(resources):
             if older["urn"] == resource["urn"]:
                 if older.get("pendingReplacement"):  # deleted before the replacement was made
@@ -126,18 +135,21 @@ def _settle_pending(search: _Search, done: Recovered) -> bool:
     if not operations:
         return False
     resources: list[dict[str, Any]] = deployment.get("resources") or []
+    around = [*resources, *(operation["resource"] for operation in operations)]
     for operation in operations:
         resource = operation["resource"]
         urn = resource["urn"]
+        if resource["type"].startswith("pulumi:"):
+            continue  # a provider exists in the state alone
         if operation["type"] != "creating":
             done.looked_again.append(urn)
             continue
-        found = search.find(resource, resources)
+        found = search.find(resource, around)
         if found is None or any(one.get("id") == found and one["urn"] == urn for one in resources):
             done.dropped.append(urn)
             search.report(f"{_short(urn)}: nothing was made")
         else:
-            search.adopt(resources, resource, found)
+            search.adopt(resources, resource, found, around)
             done.adopted.append(urn)
     deployment["resources"] = resources
     deployment.pop("pending_operations", None)
@@ -154,14 +166,15 @@ def _settle_planned(search: _Search, done: Recovered) -> bool:
     document = search.pulumi.export(search.stack)
     resources: list[dict[str, Any]] = document["deployment"].get("resources") or []
     there = {one["urn"] for one in resources}
+    around = [*resources, *planned]
     adopted = []
     for new in planned:
         urn = new["urn"]
         if urn in there or not new.get("custom") or new["type"].startswith("pulumi:") or _is_open(new):
             continue
-        found = search.find(new, resources)
-        if found is not None and new.get("parent") in there | {None}:
-            search.adopt(resources, {key: new[key] for key in RECORD if key in new}, found)
+        found = search.find(new, around)
+        if found is not None:
+            search.adopt(resources, _record(new), found, around)
             adopted.append(urn)
     if adopted:
         document["deployment"]["resources"] = resources
@@ -191,6 +204,28 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
         )
 
 
+def _record(planned: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: planned[key] for key in RECORD if key in planned}
+
+
+def _put_under(
+    resources: list[dict[str, Any]], resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]
+) -> None:
+    """Append what `resource` stands on and the state lacks: components above it, outermost first, then its provider."""
+    there = {one["urn"] for one in resources}
+    known = {one["urn"]: one for one in around}
+    above: list[dict[str, Any]] = []
+    parent = resource.get("parent")
+    while parent and parent not in there and parent in known:
+        above.insert(0, _record(known[parent]))
+        parent = known[parent].get("parent")
+    resources.extend(above)
+    urn, _, provider_id = str(resource.get("provider", "")).rpartition("::")
+    if urn not in there and urn in known:
+        record = _record(known[urn])
+        resources.append({**record, "id": provider_id, "outputs": _visible(record)})
+
+
 def _visible(resource: Mapping[str, Any]) -> dict[str, Any]:
     """Return a resource's inputs without the engine's own marks."""
     return {key: value for key, value in (resource.get("inputs") or {}).items() if not key.startswith("__")}
@@ -217,13 +252,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
     return None if value == MASKED else value
 
 
-def _region(resource: Mapping[str, Any], resources: Sequence[Mapping[str, Any]]) -> str:
+def _region(resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str:
     """Return the region in which a resource was being made: its own `region`, else its provider's."""
     inputs = resource.get("inputs") or {}
     if isinstance(inputs.get("region"), str):
         return str(inputs["region"])
     provider = str(resource.get("provider", "")).rpartition("::")[0]
-    for one in resources:
+    for one in around:
         if one["urn"] == provider and isinstance((one.get("inputs") or {}).get("region"), str):
             return str(one["inputs"]["region"])
     raise UserError(
