@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_an_infeasible_place_is_relaxed_by_the_cheapest_region_or_provider(bundl
     assert changes["constraints.regions"].startswith("eu-north-1, ")
     totals = [each.total_usd_per_hour for each in plan.relaxations]
     assert totals == sorted(totals)
+
+
+def test_a_region_whose_name_has_commas_is_suggested_as_an_intent_can_write_it(
+    market: Callable[..., Catalogue],
+) -> None:
+    catalogue = market(
+        'vast,"North Carolina,US,NA",,v,V100,4,32,8,64,0.7,,test,2026-07',
+        "nebius,eu-north1,,n,T4,4,16,8,64,0.5,,test,2026-07",
+    )
+    (change,) = plan_of(catalogue, gpus="v100:4", regions=("eu-*",)).relaxations
+    assert (change.change, change.after) == ("constraints.regions", "eu-*, north?carolina?us?na")
+    applied = plan_of(catalogue, gpus="v100:4", regions=(change.after,))
+    assert applied.solutions[0].vector.cost * Decimal("0.0001") == change.total_usd_per_hour
 
 
 def test_two_keys_give_way_together_when_one_is_not_enough(market: Callable[..., Catalogue]) -> None:

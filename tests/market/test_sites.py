@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from emporion.market.errors import UserError
+from emporion.market.intent import intent_from_flags
 from emporion.market.sites import (
     check_regions,
     is_local_zone,
     provider_of_scheme,
+    region_glob,
     region_info,
     region_matches,
     regions,
@@ -47,6 +49,16 @@ def test_no_glob_names_every_region() -> None:
 def test_every_region_in_the_united_states_is_in_an_area_of_the_us_and_no_other() -> None:
     for row in rows("regions.csv"):
         assert row["area"].startswith("us-") == (row["country"] in ("United States", "US")), row
+
+
+def test_every_region_has_a_name_that_an_intent_takes_and_that_means_it() -> None:
+    for provider, region in regions():
+        named = load_regions(region_glob(region))
+        assert region_matches(named, provider, region), region
+
+
+def load_regions(glob: str) -> tuple[str, ...]:
+    return intent_from_flags(gpus="a100:1", regions=(glob,)).constraints.regions
 
 
 def test_an_unknown_region_names_the_nearest() -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "is_local_zone",
     "provider_info",
     "provider_of_scheme",
+    "region_glob",
     "region_info",
     "region_matches",
     "regions",
@@ -118,6 +119,18 @@ def region_matches(globs: tuple[str, ...], provider: str, region: str) -> bool:
     return any(fnmatchcase(name, glob.lower()) for glob in globs for name in names)
 
 
+def region_glob(region: str) -> str:
+    """Return a region as an intent and a flag can name it: as it is, or with `?` for each sign that they do not take.
+
+    Some providers' names have commas and blanks (`Vietnam,VN,AS`), which separate names there: `vietnam?vn?as`.
+    """
+    return region if _PLAIN.fullmatch(region) else _ODD.sub("?", region.lower())
+
+
+_PLAIN = re.compile(r"[a-z0-9._-]+")
+_ODD = re.compile(r"[^a-z0-9._-]")
+
+
 def check_regions(
     globs: Iterable[str],
     known: Iterable[tuple[str, str]],
@@ -132,7 +145,7 @@ def check_regions(
     problems = []
     for glob in dict.fromkeys(globs):
         if not any(region_matches((glob,), *pair) for pair in every):
-            names = {region for _, region in every} | {
+            names = {region_glob(region) for _, region in every} | {
                 info.area for info in regions().values() if info.area and (info.provider, info.region) in every
             }
             near = did_you_mean(glob, names)

@@ -10,6 +10,7 @@ from functools import partial
 from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Memory, Network, Rdma, Topology
 from emporion.market.offer import Offer
 from emporion.market.placement.choose import Choice
+from emporion.market.sites import region_glob
 
 __all__ = ["Knob", "knobs"]
 
@@ -114,7 +115,7 @@ def _places(intent: Intent) -> Iterator[Knob]:
             ", ".join(wish.regions),
             "any",
             lambda opened: _constrained(opened, regions=()),
-            lambda opened, choice: _one_more(opened, choice, wish, "regions", lambda offer: offer.region),
+            lambda opened, choice: _one_more(opened, choice, wish, "regions", lambda offer: region_glob(offer.region)),
         )
     if wish.max_price_age_s is not None:
         yield Knob(
