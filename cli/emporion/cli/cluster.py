@@ -281,7 +281,11 @@ def _print_status(status: Status, *, verbose: bool) -> None:
         click.echo(render.table(["NODE", "POOL", "STATE", "ZONE", "TYPE", "MARKET", "ADDRESS"], rows))
     for pool, count in status.missing.items():
         click.echo(f"{count} of pool {pool} missing: emporion up {status.stack} after emporion refresh {status.stack}")
-    outputs = {key: value for key, value in status.outputs.items() if verbose or not isinstance(value, (dict, list))}
+    outputs = {
+        key: value
+        for key, value in status.outputs.items()
+        if verbose or (value != "" and not isinstance(value, (dict, list)))
+    }
     if outputs:
         click.echo()
         width = max(len(key) for key in outputs)
