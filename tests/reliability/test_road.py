@@ -140,3 +140,33 @@ def test_down_leaves_nothing(new_desk: Callable[[str], Desk]) -> None:
         assert world.counts() == {}
     assert not desk.state("demo").get("pending_operations")
     assert desk.json("status", "demo")["up"] is False
+
+
+def test_a_store_with_data_is_kept_until_it_may_go_and_nothing_is_made_for_that(
+    new_desk: Callable[[str], Desk],
+) -> None:
+    desk = new_desk("data")
+    desk.done("up", "demo.yaml", "--yes")
+    with World.open(desk.home) as world:
+        (script,) = world.resources(token="aws:s3/bucketObjectv2:BucketObjectv2")
+        bucket = script.inputs["bucket"]
+        world.insert(
+            provider=script.provider,
+            scope=script.region,
+            region=script.region,
+            token=script.token,
+            resource_id=f"{bucket}/checkpoints/1",
+            inputs={**script.inputs, "key": "checkpoints/1", "tags": {}},
+            outputs={**script.outputs, "key": "checkpoints/1"},
+        )
+    refused = desk.run("down", "demo", "--yes")
+    assert refused.returncode == 1
+    assert "BucketNotEmpty" in refused.stderr
+    assert "--delete-data" in refused.stderr
+    with World.open(desk.home) as world:
+        assert world.counts()["aws:s3/bucket:Bucket"] == 1
+        before = len(world.calls())
+    desk.done("down", "demo", "--yes", "--delete-data")
+    with World.open(desk.home) as world:
+        assert world.counts() == {}
+        assert not [call for call in world.calls()[before:] if call["operation"] == "create"]

@@ -77,7 +77,7 @@ class Cluster:
         self.recover()
         if delete_data:
             self.pulumi.project.write(self.stack, {"emporion:delete_data": "true"})
-            self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
+            self._release_stores()
         try:
             outcome = self._judged("down", self.pulumi.operate("destroy", self.stack, "--yes", "--skip-preview"))
             self._assert_gone()
@@ -85,6 +85,14 @@ class Cluster:
         finally:
             if delete_data:
                 self.pulumi.project.write(self.stack, {"emporion:delete_data": "false"})
+
+    def _release_stores(self) -> None:
+        """Tell the stores that stand that they may go with their content; nothing else is touched or made."""
+        resources = self.pulumi.export(self.stack)["deployment"].get("resources") or []
+        stores = [one["urn"] for one in resources if (one.get("inputs") or {}).get("forceDestroy") is False]
+        targets = [word for urn in stores for word in ("--target", urn)]
+        if targets:
+            self._judged("down", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview", *targets))
 
     def _assert_gone(self) -> None:
         """Raise UserError E-ORPHAN when the cloud still runs a machine with this stack's tag."""
@@ -201,6 +209,8 @@ class Cluster:
         return None
 
     def _ways_on(self, operation: str, kind: ErrorKind | None = None) -> str:
+        if operation == "down" and kind is ErrorKind.IN_USE:
+            return f"or let them go with what they hold: emporion down {self.stack} --delete-data"
         if operation != "up":
             return f"then emporion {operation} {self.stack} again"
         again = f"emporion up {self.stack} keeps what stands and goes on, emporion down {self.stack} rolls it back"
