@@ -146,9 +146,9 @@ def test_an_output_that_takes_nothing_leaves_no_traceback(arguments: list[str], 
 
 
 def test_a_folder_of_someone_else_is_told_without_a_traceback() -> None:
-    error = as_user_error(PermissionError(13, "Permission denied", "/root/x"))
+    error = as_user_error(PermissionError(13, "Permission denied", "/srv/x"))
     assert error is not None
-    assert str(error).startswith("permission denied: /root/x  [E-ACCESS]")
+    assert str(error).startswith("permission denied: /srv/x  [E-ACCESS]")
 
 
 def test_the_engine_rooms_errors_look_like_ours() -> None:

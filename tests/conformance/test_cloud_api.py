@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,20 @@ def test_what_a_killed_create_made_is_found(ground: Ground, kind: str) -> None:
 def test_nothing_is_found_when_the_create_never_reached_the_cloud(ground: Ground, kind: str) -> None:
     inputs = inputs_of(kind, Scene(ground), ground)
     assert ground.api.find(pending(kind, ID, inputs)) is None
+
+
+@pytest.mark.parametrize("kind", [*BY_TAG, *BY_NAME, *BY_PARENT])
+def test_what_the_state_holds_already_is_not_found_again(ground: Ground, kind: str) -> None:
+    inputs = inputs_of(kind, Scene(ground), ground)
+    made = ground.make(kind, ID, inputs)
+    assert ground.api.find(replace(pending(kind, ID, inputs), known=frozenset({made}))) is None
+
+
+def test_the_newer_half_of_a_replacement_is_found_beside_the_older(ground: Ground) -> None:
+    kind = "aws:ec2/internetGateway:InternetGateway"
+    inputs = inputs_of(kind, Scene(ground), ground)
+    older, newer = ground.make(kind, ID, inputs), ground.make(kind, ID, inputs)
+    assert ground.api.find(replace(pending(kind, ID, inputs), known=frozenset({older}))) == newer
 
 
 @pytest.mark.parametrize("kind", BY_TAG)

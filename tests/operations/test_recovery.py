@@ -58,7 +58,8 @@ class FakeCloud:
 
     def find(self, pending: Pending) -> str | None:
         self.asked.append(pending)
-        return self.things.get(pending.emporion_id)
+        found = self.things.get(pending.emporion_id)
+        return None if found in pending.known else found
 
     def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
         raise AssertionError((project, stack))
@@ -245,6 +246,36 @@ def test_what_a_failed_update_made_without_a_record_is_adopted_from_the_plan(pul
     assert recovered.adopted == [URN]
     assert state_of(pulumi)["resources"][-1] == vpc(id="vpc-1", outputs={"cidrBlock": "10.0.0.0/16"})
     assert [call for call in calls(pulumi) if call[0] == "refresh"]
+
+
+def test_the_newer_half_of_a_replacement_is_adopted_from_the_plan(pulumi: Pulumi) -> None:
+    deploy(pulumi, [component(PARENT), vpc(id="vpc-old", outputs={"arn": "a"})], [])
+    steps = [{"op": "create-replacement", "urn": URN, "newState": vpc()}]
+    (pulumi.project.directory / "planned.json").write_text(json.dumps({"steps": steps}))
+    (pulumi.project.directory / "history.json").write_text('[{"result": "failed"}]')
+    recovered, cloud = run(pulumi, {identity("shop", "dev", URN, 0): "vpc-new"})
+    assert recovered.adopted == [URN]
+    assert cloud.asked[0].known == {"vpc-old"}
+    assert [(one["id"], one.get("delete")) for one in state_of(pulumi)["resources"][2:]] == [
+        ("vpc-old", True),
+        ("vpc-new", None),
+    ]
+
+
+def test_a_type_that_cannot_be_looked_for_is_said_and_does_not_stop_the_rest(pulumi: Pulumi) -> None:
+    class Ignorant(FakeCloud):
+        def find(self, pending: Pending) -> str | None:
+            if pending.type_token == "aws:x:Y":
+                raise UserError("E-NO-FINDER", "cannot tell whether y was made")
+            return super().find(pending)
+
+    deploy(pulumi, [component(PARENT)], [])
+    plan(pulumi, vpc(urn="urn:pulumi:dev::shop::aws:x:Y::y", type="aws:x:Y"), vpc())
+    said: list[str] = []
+    cloud = Ignorant({identity("shop", "dev", URN, 0): "vpc-1"})
+    recovered = recover(pulumi, "dev", 0, lambda _region: cloud, said.append)
+    assert recovered.adopted == [URN]
+    assert any("cannot tell whether y" in line for line in said)
 
 
 def test_nothing_is_looked_for_after_a_success(pulumi: Pulumi) -> None:

@@ -51,7 +51,11 @@ class LocalCloud:
         """
         rule = self._rules.types.get(pending.type_token) or self._rules.generic(pending.type_token)
         with self._ask(f"what a killed update made of {pending.urn.rpartition('::')[2]}") as world:
-            rows = [row for row in world.resources(self._rules.plugin, pending.type_token) if self._is_here(rule, row)]
+            rows = [
+                row
+                for row in world.resources(self._rules.plugin, pending.type_token)
+                if self._is_here(rule, row) and row.id not in pending.known
+            ]
             tagged = [row for row in rows if row.emporion_id == pending.emporion_id]
             if len(tagged) > 1:
                 ids = ", ".join(row.id for row in tagged)

@@ -125,7 +125,9 @@ class Pending:
     type_token: str
     emporion_id: str
     inputs: Mapping[str, Any]
-    """Resolved inputs in Pulumi's camelCase spelling, secrets unwrapped."""
+    """Resolved inputs in Pulumi's camelCase spelling, without wrappers; a secret is None."""
+    known: frozenset[str] = frozenset()
+    """Ids that the state holds for this URN already: the older half of a replacement carries the same identity."""
 
 
 class CloudApi(Protocol):
@@ -142,7 +144,8 @@ class CloudApi(Protocol):
     def find(self, pending: Pending) -> str | None:
         """Return the id under which the state holds what `pending` made, or None when it made nothing.
 
-        It is the id of a create's answer, not the spelling that `pulumi import` takes where the two differ.
+        It is the id of a create's answer, not the spelling that `pulumi import` takes where the two differ, and never
+        one of `pending.known`.
 
         By `emporion-id` tag or name where the type has one, else by its parent (route in its table, rule in its group).
         """

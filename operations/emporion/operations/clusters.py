@@ -10,9 +10,11 @@ from emporion.market.clouds import Cloud, CloudApi, CloudError, CloudNode, Error
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement
 from emporion.operations.pulumi import Outcome, Pulumi
-from emporion.operations.recovery import Recovered, recover
+from emporion.operations.recovery import WRAPPED, Recovered, recover
 
 __all__ = ["Cluster", "Status", "open_cluster"]
+
+SECRET = "[secret]"  # noqa: S105 - how a secret output is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Status:
     pending: int
     """Operations that a killed update left behind; more than 0: `emporion recover`."""
     outputs: Mapping[str, Any]
+    """The stack's outputs; a secret one reads `[secret]`."""
     nodes: tuple[CloudNode, ...]
     missing: Mapping[str, int]
     """Pool -> nodes pinned but not there."""
@@ -127,7 +130,9 @@ class Cluster:
         """Return what is pinned, what the state holds and what the cloud reports now."""
         known = self.stack in self.pulumi.stacks()
         deployment = self.pulumi.export(self.stack)["deployment"] if known else {}
-        resources = [one for one in deployment.get("resources") or [] if not one["type"].startswith("pulumi:")]
+        state = deployment.get("resources") or []
+        resources = [one for one in state if not one["type"].startswith("pulumi:")]
+        outputs = next((one.get("outputs") or {} for one in state if one["type"] == "pulumi:pulumi:Stack"), {})
         nodes = tuple(self.api().nodes(self.pulumi.project.name, self.stack))
         there = [node for node in nodes if node.state in {"pending", "running"}]
         wanted = {pool.name: pool.count for pool in self.placement.pools} if resources else {}
@@ -138,7 +143,7 @@ class Cluster:
             self.placement,
             len(resources),
             len(deployment.get("pending_operations") or []),
-            self.pulumi.outputs(self.stack) if known else {},
+            {key: SECRET if WRAPPED in str(value) else value for key, value in outputs.items()},
             nodes,
             {name: count for name, count in missing.items() if count > 0},
         )

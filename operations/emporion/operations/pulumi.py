@@ -21,6 +21,9 @@ from emporion.operations.project import Project
 
 __all__ = ["Outcome", "Pulumi"]
 
+CREATES = frozenset({"create", "create-replacement"})
+"""Steps of the engine that make something."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -84,13 +87,16 @@ class Pulumi:
             return _outcome(code, interrupted, _events(log))
 
     def planned_creates(self, stack: str) -> list[dict[str, Any]] | None:
-        """Return the resources that `up` would create, as the state would hold them; None when the preview fails."""
+        """Return the resources that `up` would create, replacements too, as the state would hold them.
+
+        None when the preview fails.
+        """
         done = self._run(["preview", *self._base(stack), "--json"])
         try:
             steps = json.loads(done.stdout)["steps"] if done.returncode == 0 else None
         except (json.JSONDecodeError, KeyError):
             return None
-        return None if steps is None else [step["newState"] for step in steps if step["op"] == "create"]
+        return None if steps is None else [step["newState"] for step in steps if step["op"] in CREATES]
 
     def last_result(self, stack: str) -> str | None:
         """Return how the last operation ended (`succeeded`, `failed`, `in-progress`); None: there was none."""
@@ -105,11 +111,6 @@ class Pulumi:
     def replace_state(self, stack: str, document: Mapping[str, Any]) -> None:
         """Write a deployment back (`pulumi stack import`)."""
         self._capture("stack", "import", "-s", stack, given=json.dumps(document))
-
-    def outputs(self, stack: str) -> dict[str, Any]:
-        """Return the stack's outputs; a secret one reads `[secret]`."""
-        document: dict[str, Any] = json.loads(self._capture("stack", "output", "-s", stack, "--json"))
-        return document
 
     def stacks(self) -> list[str]:
         """Return the stacks of the project that the backend knows."""

@@ -39,7 +39,7 @@ class Recovered:
     adopted: list[str] = field(default_factory=list)
     """URNs of resources that the dead update had made."""
     dropped: list[str] = field(default_factory=list)
-    """URNs of pending creates that had made nothing."""
+    """URNs of pending creates that had made nothing, or what the state holds already."""
     looked_again: list[str] = field(default_factory=list)
     """URNs whose update or delete was under way: read again from the cloud."""
 
@@ -61,14 +61,18 @@ class _Search:
     apis: dict[str, CloudApi] = field(default_factory=dict)
 
     def find(self, resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str | None:
-        """Return the id under which the cloud holds a resource, None when it does not; its provider is in `around`."""
+        """Return the id under which the cloud holds a resource, None when it does not.
+
+        `around` holds its provider, and what the state has of it already.
+        """
         region = _region(resource, around)
         if region not in self.apis:
             self.apis[region] = self.open_api(region)
         urn = resource["urn"]
         inputs = {key: _plain(value) for key, value in (resource.get("inputs") or {}).items() if key != "__defaults"}
         mark = identity(self.pulumi.project.name, self.stack, urn, self.generation)
-        return self.apis[region].find(Pending(urn, resource["type"], mark, inputs))
+        known = (one.get("id") for one in around if one["urn"] == urn and not one.get("pendingReplacement"))
+        return self.apis[region].find(Pending(urn, resource["type"], mark, inputs, frozenset(filter(None, known))))
 
     def adopt(
         self,
@@ -121,9 +125,9 @@ def recover(
     pending = _settle_pending(search, done)
     if not (always or pending or torn or done.lock_removed or pulumi.last_result(stack) in {"failed", "in-progress"}):
         return done
+    _read_again(search, [*done.adopted, *done.looked_again])
     while _settle_planned(search, done):
         continue  # what was adopted may have made the inputs of others known
-    _read_again(search, [*done.adopted, *done.looked_again])
     return done
 
 
@@ -145,9 +149,9 @@ def _settle_pending(search: _Search, done: Recovered) -> bool:
             done.looked_again.append(urn)
             continue
         found = search.find(resource, around)
-        if found is None or any(one.get("id") == found and one["urn"] == urn for one in resources):
+        if found is None:
             done.dropped.append(urn)
-            search.report(f"{_short(urn)}: nothing was made")
+            search.report(f"{_short(urn)}: nothing more was made")
         else:
             search.adopt(resources, resource, found, around)
             done.adopted.append(urn)
@@ -165,14 +169,19 @@ def _settle_planned(search: _Search, done: Recovered) -> bool:
         return False
     document = search.pulumi.export(search.stack)
     resources: list[dict[str, Any]] = document["deployment"].get("resources") or []
-    there = {one["urn"] for one in resources}
     around = [*resources, *planned]
     adopted = []
     for new in planned:
         urn = new["urn"]
-        if urn in there or not new.get("custom") or new["type"].startswith("pulumi:") or _is_open(new):
+        if urn in done.adopted or not new.get("custom") or new["type"].startswith("pulumi:") or _is_open(new):
             continue
-        found = search.find(new, around)
+        try:
+            found = search.find(new, around)
+        except UserError as error:
+            if error.code != "E-NO-FINDER":
+                raise
+            search.report(f"{error.what}: look for it yourself")  # a type of the user's own beside the cluster
+            continue
         if found is not None:
             search.adopt(resources, _record(new), found, around)
             adopted.append(urn)

@@ -49,7 +49,7 @@ class AwsApi:
         finder = FINDERS.get(pending.type_token)
         if finder is None:
             raise UserError(
-                "E-CLOUD",
+                "E-NO-FINDER",
                 f"cannot tell whether a killed update made {pending.urn.rpartition('::')[2]}: "
                 f"{pending.type_token} has no finder",
                 pending.urn,
@@ -58,7 +58,8 @@ class AwsApi:
                 ExitCode.FAILED,
             )
         with asking(f"{pending.type_token} {pending.emporion_id}", self.region):
-            return finder(self._clients, pending)
+            found = finder(self._clients, pending)
+        return None if found in pending.known else found
 
     def nodes(self, project: str, stack: str) -> Sequence[CloudNode]:
         """Return the stack's machines that are not yet gone, by launch time."""

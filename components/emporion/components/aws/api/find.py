@@ -21,7 +21,7 @@ def only(ids: Iterable[str], pending: Pending, region: str) -> str | None:
 
     Raises: UserError E-CLOUD: when there are several, which only someone outside Emporion can have made.
     """
-    found = sorted(set(ids))
+    found = sorted(set(ids) - pending.known)
     if len(found) > 1:
         raise UserError(
             "E-CLOUD",
