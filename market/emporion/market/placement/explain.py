@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from emporion.market.cost_lines import plain_usd
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.offer import Offer
+from emporion.market.placement.front import dominates
 from emporion.market.placement.model import Placement
 from emporion.market.placement.planning import Plan
 from emporion.market.placement.reasons import Reasons
@@ -77,14 +78,13 @@ def _outcome(plan: Plan, offer: Offer) -> Check:
 
 def _better(plan: Plan, placement: Placement) -> Placement | None:
     """Return the first placement of the plan that is at least as good in everything."""
-    cost, throughput, loss_s = placement.vector
     for each in (*plan.solutions, *plan.not_deployable):
-        if each.vector.cost <= cost and each.vector.throughput >= throughput and each.vector.loss_s <= loss_s:
+        if each.vector == placement.vector or dominates(each.vector, placement.vector):
             return each
     return None
 
 
 def _text(placement: Placement) -> str:
     machines = " + ".join(f"{pool.count} x {pool.offer.id}" for pool in placement.pools)
-    _, throughput, loss_s = placement.vector
+    throughput, loss_s = placement.vector.throughput, placement.vector.loss_s
     return f"{machines}: ${plain_usd(placement.cost.total)}/hr, {throughput:g} images/s, {loss_s} s lost a day"

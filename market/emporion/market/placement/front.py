@@ -1,7 +1,8 @@
-"""A Pareto front over rounded vectors: lower cost, higher throughput, fewer lost seconds.
+"""A Pareto front over rounded vectors: lower cost, higher throughput, fewer lost seconds, less carbon.
 
-Costs are whole 1e-4 USD, losses whole seconds, throughputs numbers of four significant digits, so that equal means
-equal. Of equal vectors the one with the smallest key stays: its offer ids, one for each node, sorted.
+Costs are whole 1e-4 USD, losses whole seconds, carbon whole grams an hour (0 throughout where it is not asked),
+throughputs numbers of four significant digits, so that equal means equal. Of equal vectors the one with the smallest
+key stays: its offer ids, one for each node, sorted.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ class Vector(NamedTuple):
     """Full chain in 1e-4 USD per hour."""
     throughput: float
     loss_s: int
+    carbon: int = 0
+    """gCO2e per hour; 0 when carbon is no objective."""
 
 
 def dominates(one: Vector, other: Vector) -> bool:
     """Return whether `one` is at least as good in everything and better in something."""
-    return one[0] <= other[0] and one[1] >= other[1] and one[2] <= other[2] and one != other
+    return one[0] <= other[0] and one[1] >= other[1] and one[2] <= other[2] and one[3] <= other[3] and one != other
 
 
 def four_digits(value: float) -> float:
@@ -56,29 +59,30 @@ class Front(Generic[Item]):
         self._last = None
         return True
 
-    def beats(self, cost: int, throughput: float, loss_s: int) -> bool:
+    def beats(self, cost: int, throughput: float, loss_s: int, carbon: int = 0) -> bool:
         """Return whether something dominates a vector no worse than this in anything."""
         last = self._last
-        if last is not None and _beats(last, cost, throughput, loss_s):
+        if last is not None and _beats(last, cost, throughput, loss_s, carbon):
             return True
         for other, _, _ in self.points:
             if other[0] > cost:
                 return False
-            if _beats(other, cost, throughput, loss_s):
+            if _beats(other, cost, throughput, loss_s, carbon):
                 self._last = other
                 return True
         return False
 
 
-def _beats(one: Vector, cost: int, throughput: float, loss_s: int) -> bool:
+def _beats(one: Vector, cost: int, throughput: float, loss_s: int, carbon: int) -> bool:
     return (
         one[0] <= cost
         and one[1] >= throughput
         and one[2] <= loss_s
-        and (one[0] < cost or one[1] > throughput or one[2] < loss_s)
+        and one[3] <= carbon
+        and (one[0] < cost or one[1] > throughput or one[2] < loss_s or one[3] < carbon)
     )
 
 
-def _order(point: tuple[Vector, Key, object]) -> tuple[int, float, int, Key]:
+def _order(point: tuple[Vector, Key, object]) -> tuple[int, float, int, int, Key]:
     vector, key, _ = point
-    return (vector.cost, -vector.throughput, vector.loss_s, key)
+    return (vector.cost, -vector.throughput, vector.loss_s, vector.carbon, key)

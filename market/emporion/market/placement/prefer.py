@@ -45,7 +45,7 @@ def recommend(placements: Sequence[Placement], prefer: Preference) -> Placement:
 
 
 def _rank(placement: Placement, prefer: Preference) -> tuple[float, ...]:
-    cost, throughput, loss_s = placement.vector
+    cost, throughput, loss_s, _carbon = placement.vector
     match prefer:
         case Preference.COST:
             return (cost, -throughput, loss_s)
