@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emporion.cli.context import environment, now
+from emporion.cli.context import environment, home, now
 
 if TYPE_CHECKING:
     from emporion.market.intent import Intent
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from emporion.market.offers import Catalogue
     from emporion.market.plan import Plan
 
-__all__ = ["catalogue", "exchange", "plan_or_fail"]
+__all__ = ["catalogue", "exchange", "offers_folder", "plan_or_fail"]
 
 
 def exchange(rates: tuple[str, ...]) -> Mapping[str, Rate]:
@@ -28,19 +28,31 @@ def exchange(rates: tuple[str, ...]) -> Mapping[str, Rate]:
     return parse_rates(rates, now().date()) if rates else {}
 
 
-def catalogue(offers: Path | None, rates: Mapping[str, Rate] | None = None) -> Catalogue:
-    """Return the offers to plan over: those of a CSV file, its currencies converted by `rates`, else the bundled ones.
+def offers_folder() -> Path:
+    """Return the folder of refreshed and registered offers."""
+    return home() / "offers"
 
-    Raises: UserError: when the file cannot be read.
+
+def catalogue(offers: Path | None, rates: Mapping[str, Rate] | None = None) -> Catalogue:
+    """Return the offers to plan over: those of a CSV file, else the bundled, refreshed and registered ones.
+
+    `-` is standard input. Prices in other currencies are converted by `rates`.
+
+    Raises: UserError: when a file cannot be used.
     """
-    from emporion.market.offers import cache_folder, load_bundled, load_csv
+    from emporion.market.offers import cache_folder, load_csv, load_market
 
     cache = cache_folder(environment())
-    return load_bundled(cache) if offers is None else load_csv(offers, rates=rates, cache=cache)
+    if offers is None:
+        return load_market(offers_folder(), cache=cache, rates=rates)
+    return load_csv(_STDIN if offers == Path("-") else offers, rates=rates, cache=cache)
+
+
+_STDIN = Path("/dev/stdin")
 
 
 def plan_or_fail(intent: Intent, at: datetime) -> Plan:
-    """Return the plan of an intent over the bundled offers, at a time.
+    """Return the plan of an intent over everything on offer, at a time.
 
     Raises: UserError (exit 3): when nothing satisfies the intent.
     """

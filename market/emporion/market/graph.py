@@ -140,7 +140,7 @@ def _spec(offer: Offer) -> tuple[object, ...]:
     return (
         offer.provider, offer.instance_type, offer.market, offer.gpu, offer.gpu_count, offer.gpu_vram_gb,
         offer.gpu_vram_mib, offer.vcpus, offer.ram_gb, offer.nvlink, offer.nvlink_gb_s_per_gpu, offer.fabric,
-        offer.fabric_gbps, offer.network_gbps, offer.tier, offer.arch, offer.mig, offer.as_of,
+        offer.fabric_gbps, offer.network_gbps, offer.tier, offer.arch, offer.mig, offer.as_of, offer.software,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-__all__ = ["Fabric", "Market", "Nvlink", "Offer"]
+__all__ = ["Fabric", "Market", "Nvlink", "Offer", "Software"]
 
 
 class Market(StrEnum):
@@ -41,6 +41,19 @@ class Fabric(StrEnum):
     def rdma(self) -> bool:
         """Whether `low-latency` accepts it."""
         return self is not Fabric.ETHERNET
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """What a source says of a machine's software and service level; None is unknown."""
+
+    cuda: str | None = None
+    driver: str | None = None
+    os: str | None = None
+    preinstalled: tuple[str, ...] | None = None
+    """`nccl`, `pytorch==2.1.0`; sorted."""
+    sla_percent: Decimal | None = None
+    """Promised availability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +100,4 @@ class Offer:
     currency_note: str | None = None
     """How a foreign price was converted, with rate and date."""
     warnings: tuple[str, ...] = ()
+    software: Software | None = None

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from emporion.market import gpus, money, sites
-from emporion.market.offers.columns import Table, decode, encode
+from emporion.market.offers.columns import Table, decode, write
 from emporion.market.tables import DATA
 
 __all__ = ["cache_folder", "cached", "compile_key", "store"]
@@ -70,7 +70,8 @@ def store(folder: Path | None, key: str, table: Table) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f".new-{os.getpid()}-{key}"
         try:
-            unfinished.write_bytes(encode(table, key))
+            with unfinished.open("wb") as file:
+                write(file, table, key)
             unfinished.replace(folder / f"{key}.cat")
         except OSError:
             unfinished.unlink(missing_ok=True)

@@ -56,7 +56,7 @@ class Catalogue:
         self._maker = OfferMaker(table)
         self.version = version
         self.source = source
-        """`bundled`, or the file's path."""
+        """`bundled`; `market`: with refreshed or registered offers; or the file's path."""
         self.notes = table.notes
         """What the import says about single rows, in the order of the file."""
 
@@ -95,6 +95,10 @@ class Catalogue:
         """Rows listed at a price at which they are not sold."""
         return self._noted("unsold")
 
+    def noted(self, kind: str) -> int:
+        """Return how many notes of a kind there are; of a thousand and more not all are kept word for word."""
+        return len(self._noted(kind)) + self._table.more_notes.get(kind, 0)
+
     def _noted(self, kind: str) -> tuple[RowNote, ...]:
         return tuple(note for note in self.notes if note.kind == kind)
 
@@ -103,11 +107,11 @@ class Catalogue:
         """What a plan should say about the catalogue: one line per note, and per kind a count beyond three."""
         lines = []
         for kind in ("refused", "quarantined", "unsold", "warning"):
-            notes = self._noted(kind)
+            notes, total = self._noted(kind), self.noted(kind)
             label = "" if kind == "warning" else f"{kind}: "
             lines += [f"{self.source}: {label}{note}" for note in notes[:3]]
-            if len(notes) > 3:  # noqa: PLR2004 - a plan is not a log
-                lines.append(f"{self.source}: {label}{len(notes) - 3} more rows")
+            if total > 3:  # noqa: PLR2004 - a plan is not a log
+                lines.append(f"{self.source}: {label}{total - 3} more rows")
         return tuple(lines)
 
     @cached_property

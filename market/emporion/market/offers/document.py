@@ -1,23 +1,28 @@
-"""An offers file as a document: is it there, is it text, is it whole, has it the columns."""
+"""An offers file as a document, of any length: is it there, is it text, is it whole, has it the columns."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
+from emporion.market.offers.columns import EXTRAS
 
-__all__ = ["OPTIONAL", "REQUIRED", "Document", "read_bytes"]
+__all__ = ["OPTIONAL", "PIECE", "REQUIRED", "Document", "open_offers", "pieces"]
 
+PIECE = 1 << 20
+"""Bytes that are read at once. A row that is longer than that is none."""
 REQUIRED = (
     "provider", "region", "zone", "instance_type", "gpu", "gpu_count", "gpu_vram_gb", "vcpus", "ram_gb",
     "on_demand_usd_hr", "spot_usd_hr", "source", "as_of",
 )  # fmt: skip
 OPTIONAL = (
     "currency", "tier", "arch", "purchase", "mig", "advertised", "price_per_gpu", "price_per_instance",
-    "on_demand_usd_month", "reserved_usd_hr",
+    "on_demand_usd_month", "reserved_usd_hr", *EXTRAS,
 )  # fmt: skip
 """`currency` names that of all prices of a row; a figure per month is one only where the column says so (730 hours)."""
 _INSTEAD = ("price_per_gpu", "price_per_instance", "on_demand_usd_month")
@@ -29,24 +34,43 @@ def _bad(path: str, what: str, fix: str | None = None, line: int | None = None) 
     return UserError("E-OFFERS", f"offers file {what}", path if line is None else f"{path}:{line}", fix)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the content of an offers file.
+def open_offers(path: Path) -> BinaryIO:
+    """Return an offers file, opened; a pipe will do.
 
-    Raises: UserError E-OFFERS: when it does not exist, cannot be read or is empty.
+    Raises: UserError E-OFFERS: when it does not exist or cannot be opened.
     """
     try:
-        data = path.read_bytes()
+        return path.open("rb")
     except FileNotFoundError:
         near = did_you_mean(path.name, _neighbours(path))
         raise _bad(str(path), "does not exist", f"did you mean {near}" if near else None) from None
     except IsADirectoryError:
         raise _bad(str(path), "is a folder", "give a CSV file") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise _bad(str(path), f"cannot be read: {reason.lower()}") from None
-    if not data.strip():
-        raise _bad(str(path), "is empty", f"the first line names the columns: {','.join(REQUIRED)}")
-    return data
+        raise _unreadable(str(path), error) from None
+
+
+def pieces(path: str, file: BinaryIO, size: int | None) -> Iterator[bytes]:
+    """Yield the content of a file of `size` bytes, or of a stream to its end, in pieces of at most `PIECE` bytes.
+
+    Raises: UserError E-OFFERS: when it cannot be read.
+    """
+    left = size
+    while left is None or left > 0:
+        try:
+            piece = file.read(PIECE if left is None else min(PIECE, left))
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        if not piece:
+            return
+        if left is not None:
+            left -= len(piece)
+        yield piece
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> UserError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return _bad(path, f"cannot be read: {reason.lower()}")
 
 
 def _neighbours(path: Path) -> set[str]:
@@ -57,34 +81,79 @@ def _neighbours(path: Path) -> set[str]:
 
 
 class Document:
-    """The rows of an offers file, each with the number of its line."""
+    """The rows of an offers file, each with the number of its line; holds two pieces of it at most."""
 
-    def __init__(self, path: str, data: bytes) -> None:
+    def __init__(self, path: str, content: Iterator[bytes]) -> None:
         """Read the header.
 
         Raises: UserError E-OFFERS: when it is not CSV in UTF-8, or a column is missing or unknown.
         """
         self.path = path
-        text = self._content = self._text(data)
-        self._whole = text.endswith(("\n", "\r"))
-        self._reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = next(self._lines(), (1, []))[1]
+        self._whole = True
+        """Whether what was read so far ends with a line."""
+        self._yielded = 0
+        """Rows that the CSV reader has given."""
+        self._ahead: tuple[int, Sequence[str]] | None = None
+        self._reader = csv.reader(self._text_lines(content), strict=True)
+        self._lines = self._numbered()
+        header = next(self._lines, (1, []))[1]
         self.columns = tuple(name.strip().lower() for name in header)
         self._check_columns()
 
-    def _text(self, data: bytes) -> str:
+    def _text_lines(self, content: Iterator[bytes]) -> Iterator[str]:
+        """Yield the lines of the text as `csv` wants them, with their ends."""
+        rest = ""
+        yielded = -1
+        for text in self._texts(content):
+            if self._yielded == yielded:  # the whole piece before was one row and that has not ended
+                raise self._endless()
+            yielded = self._yielded
+            self._whole = text.endswith(("\n", "\r"))
+            cut = text.rfind("\n") + 1 or text.rfind("\r", 0, -1) + 1  # what follows a last \r may be its \n
+            if cut:
+                yield from io.StringIO(rest + text[:cut], newline="")
+                rest = text[cut:]
+            else:
+                rest += text
+        yield from io.StringIO(rest, newline="")
+
+    def _texts(self, content: Iterator[bytes]) -> Iterator[str]:
+        """Yield the text of each piece of content, checked to be text."""
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        lines = 0
+        first = True
+        for piece in content:
+            if first:
+                self._check_start(piece)
+                first = False
+            text = self._decoded(decoder, piece, lines)
+            if "\0" in text:
+                line = lines + text[: text.index("\0")].count("\n") + 1
+                raise _bad(self.path, "is binary, not CSV", "save it as CSV, encoded as UTF-8", line)
+            lines += piece.count(b"\n")
+            if text:
+                yield text
+        if first:
+            self._check_start(b"")
+        self._decoded(decoder, b"", lines, last=True)
+
+    def _check_start(self, piece: bytes) -> None:
         for magic, name in _ENCODINGS.items():
-            if data.startswith(magic):
+            if piece.startswith(magic):
                 raise _bad(self.path, f"is {name}, not CSV in UTF-8", "save it as CSV, encoded as UTF-8")
+        if not piece.strip():
+            raise _bad(self.path, "is empty", f"the first line names the columns: {','.join(REQUIRED)}")
+
+    def _decoded(self, decoder: codecs.IncrementalDecoder, piece: bytes, lines: int, *, last: bool = False) -> str:
         try:
-            text = data.decode("utf-8-sig")
+            return decoder.decode(piece, last)
         except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
+            line = lines + error.object[: error.start].count(b"\n") + 1
             raise _bad(self.path, "is not text in UTF-8", "save it as CSV, encoded as UTF-8", line) from None
-        if "\0" in text:
-            line = text[: text.index("\0")].count("\n") + 1
-            raise _bad(self.path, "is binary, not CSV", "save it as CSV, encoded as UTF-8", line)
-        return text
+
+    def _endless(self) -> UserError:
+        what = f"is not CSV: a row is longer than {PIECE >> 20} MiB"
+        return _bad(self.path, what, "check its quotes and line ends", self._reader.line_num + 1)
 
     def _check_columns(self) -> None:
         known = (*REQUIRED, *OPTIONAL)
@@ -114,7 +183,8 @@ class Document:
         names = ",".join(REQUIRED)
         return _bad(self.path, "does not begin with the names of its columns", f"write as its first line: {names}", 1)
 
-    def _lines(self) -> Iterator[tuple[int, Sequence[str]]]:
+    def _numbered(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield every row with the number of its first line, empty lines left out."""
         while True:
             line = self._reader.line_num + 1
             try:
@@ -125,6 +195,7 @@ class Document:
                 raise _bad(self.path, f"is not CSV: {error}", None, line) from None
             if row is None:
                 return
+            self._yielded += 1
             if row:
                 yield line, row
 
@@ -134,23 +205,26 @@ class Document:
         Raises: UserError E-OFFERS: when the text stops being CSV, or ends within a row.
         """
         count = len(self.columns)
-        for line, row in self._lines():
-            if len(row) < count and not self._whole and self._at_end():
-                raise self.truncated(line, f"{len(row)} of {count} fields")
-            yield line, row
+        while True:
+            found, self._ahead = self._ahead or next(self._lines, None), None
+            if found is None:
+                return
+            if len(found[1]) < count and self._cut():
+                raise self.truncated(found[0], f"{len(found[1])} of {count} fields")
+            yield found
 
-    def ends_within(self, line: int, reason: str) -> bool:
-        """Return whether `line` may be cut: it is the last one, has no line end, and its last cell is what is wrong.
+    def ends_within(self, reason: str) -> bool:
+        """Return whether the row just given may be cut: no line end follows it, and its last cell is what is wrong.
 
         `reason` begins with the name of the column that it is about.
         """
-        if self._whole or not reason.startswith(f"{self.columns[-1]} "):
-            return False
-        return line >= sum(1 for _ in io.StringIO(self._content, newline=""))
+        return reason.startswith(f"{self.columns[-1]} ") and self._cut()
 
-    def _at_end(self) -> bool:
-        ahead = next(self._reader, None)
-        return ahead is None
+    def _cut(self) -> bool:
+        """Return whether the text ended with the row just given, and without a line end."""
+        if self._ahead is None:
+            self._ahead = next(self._lines, None)
+        return self._ahead is None and not self._whole
 
     def truncated(self, line: int, why: str) -> UserError:
         """Return the error for a file that ends too early."""

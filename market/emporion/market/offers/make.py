@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from emporion.market.offer import Market, Offer
+from emporion.market.offer import Fabric, Market, Nvlink, Offer, Software
 from emporion.market.offers.columns import Table
 from emporion.market.offers.row_prices import spot_is_dearer
 from emporion.market.offers.shape import topologies
@@ -36,6 +36,12 @@ class OfferMaker:
             ([None if text is None else convert(text) for text in columns[name].texts], columns[name].codes)
             for name, convert in _SHARED
         ]
+
+    @cached_property
+    def _extras(self) -> _Extras | None:
+        """The columns that few files have; None: this one has none of them."""
+        columns = [self._column(name) for name in _EXTRAS]
+        return _Extras(columns) if any(texts not in ((), (None,)) for texts, _ in columns) else None
 
     def offers(self, rows: Iterable[int], markets: Sequence[Market]) -> list[Offer]:
         """Return the offers of rows in the markets in which each is sold, in the order of `rows`, then of `markets`."""
@@ -69,6 +75,11 @@ class OfferMaker:
         listed = texts[codes[row]]
         on_demand = None if listed is None else Decimal(listed)
         known = self._known.get((provider, instance_type), _UNKNOWN)
+        software = None
+        if self._extras is not None:
+            known, software, spot = self._extras.of(row, known)
+            if market is Market.SPOT:
+                source, as_of = spot[0] or source, spot[1] or as_of
         name = instance_type
         if tier:
             name += f"@{tier}"
@@ -77,15 +88,62 @@ class OfferMaker:
         warnings: tuple[str, ...] = ()
         if market is Market.SPOT and on_demand is not None and spot_is_dearer(price, on_demand):
             warnings = (f"spot {price} is dearer than on-demand {on_demand}",)
-        # By position: with 26 fields names would take half of the time.
+        # By position: with 27 fields names would take half of the time.
         return Offer(
             f"{provider}/{region}/{zone}/{name}/{market}" if zone else f"{provider}/{region}/{name}/{market}",
             provider, region, zone, instance_type, market, price, gpu, gpu_count, vram_gb, vcpus, ram_gb, source or "",
-            as_of, vram_mib, *known, on_demand, tier, arch, mig, currency_note, warnings,
+            as_of, vram_mib, *known, on_demand, tier, arch, mig, currency_note, warnings, software,
         )  # fmt: skip
 
 
-_UNKNOWN = (None, None, None, None, None)
+_Joined = tuple[Nvlink | None, Decimal | None, Fabric | None, Decimal | None, Decimal | None]
+
+
+class _Extras:
+    """What a row says of itself beyond its shape; it stands before what is known of the machine's type."""
+
+    def __init__(self, columns: Sequence[tuple[Sequence[str | None], Sequence[int]]]) -> None:
+        self._columns = columns
+        self._read: dict[tuple[str | None, ...], tuple[_Joined, Software | None]] = {}
+
+    def of(self, row: int, known: _Joined) -> tuple[_Joined, Software | None, tuple[str | None, ...]]:
+        """Return how the machine is joined, its software, and source and date of its spot price."""
+        told = tuple([texts[codes[row]] for texts, codes in self._columns])
+        read = self._read.get(told[2:])
+        if read is None:
+            read = self._read[told[2:]] = _joined(told[7:]), _software(told[2:7])
+        joined, software = read
+        if joined != _UNKNOWN:
+            known = tuple(own if own is not None else other for own, other in zip(joined, known, strict=True))  # type: ignore[assignment]
+        return known, software, told[:2]
+
+
+def _joined(told: tuple[str | None, ...]) -> _Joined:
+    nvlink, nvlink_gb_s, fabric, fabric_gbps, network_gbps = told
+    return (
+        Nvlink(nvlink) if nvlink else None, _number(nvlink_gb_s), Fabric(fabric) if fabric else None,
+        _number(fabric_gbps), _number(network_gbps),
+    )  # fmt: skip
+
+
+def _software(told: tuple[str | None, ...]) -> Software | None:
+    cuda, driver, os, preinstalled, sla_percent = told
+    if told == (None,) * len(told):
+        return None
+    packages = None if preinstalled is None else tuple(preinstalled.split())
+    return Software(cuda, driver, os, packages, _number(sla_percent))
+
+
+def _number(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
+
+
+_EXTRAS = (
+    "spot_source", "spot_as_of", "cuda", "driver", "os", "preinstalled", "sla_percent", "nvlink",
+    "nvlink_gb_s_per_gpu", "fabric", "fabric_gbps", "network_gbps",
+)  # fmt: skip
+"""The columns that `_Extras` takes, in its order."""
+_UNKNOWN: _Joined = (None, None, None, None, None)
 _SHARED: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("provider", str), ("region", str), ("zone", str), ("instance_type", str), ("gpu", str), ("gpu_count", int),
     ("gpu_vram_gb", Decimal), ("gpu_vram_mib", int), ("vcpus", Decimal), ("ram_gb", Decimal), ("source", str),
