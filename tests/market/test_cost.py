@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emporion.market.cost import CostModel, interruption_usd_per_hour, lustre_gib, within_budget
+from emporion.market.budget import within_budget
+from emporion.market.cost import CostModel, interruption_usd_per_hour, lustre_gib
 from emporion.market.cost_lines import Cost, CostLine
 from emporion.market.intent.model import (
     Access,

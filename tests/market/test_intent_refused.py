@@ -151,7 +151,14 @@ def test_a_word_that_is_not_known_gets_the_near_one(intent_of: IntentOf, text: s
             id="total per hour",
         ),
         pytest.param(
-            "gpu: a100\ncost_control: {max_daily: $5/gpu}", 2, "E-MONEY", "cost_control.max_daily", id="day per gpu"
+            "gpu: a100\nlifecycle: {spot_max_price: $5/gpu}",
+            2,
+            "E-MONEY",
+            "lifecycle.spot_max_price",
+            id="spot per gpu",
+        ),
+        pytest.param(
+            "gpu: a100\nlifecycle: {spot_max_price: 0}", 2, "E-RANGE", "lifecycle.spot_max_price", id="spot for nothing"
         ),
         pytest.param(
             "gpu: a100\ncost_control: {max_hourly: 10 EUR}", 2, "E-CURRENCY", "cost_control.max_hourly", id="no rate"

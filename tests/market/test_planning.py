@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from plans import AWS, INTENTS, NOW, cloud, plan_of, plan_with, written
 
+from emporion.market.budget import within_budget
 from emporion.market.clouds import FoundImage
-from emporion.market.cost import within_budget
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_from_flags, load_intent
 from emporion.market.offers import Catalogue, load_bundled

@@ -9,7 +9,7 @@ without an amount, never 0. docs/explanation/cost.md tells the assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
@@ -26,7 +26,7 @@ from emporion.market.sites import regions
 from emporion.market.tables import DATA
 from emporion.market.transfer import dataset_place, transfer_lines
 
-__all__ = ["Breach", "CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib", "within_budget"]
+__all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib"]
 
 CHECKPOINT_COPIES = 2
 GPU_BYTES_PER_PARAMETER = 16
@@ -52,23 +52,6 @@ class Overhead:
     """USD per hour, the exact sum of the known lines."""
     upper: Decimal | None
     """The sum of the bounds; None when a line has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A ceiling of the budget that a cost does not keep, or that cannot be judged."""
-
-    key: str
-    """`cost_control.max_hourly`, …"""
-    ceiling: Decimal
-    seen: Decimal | None
-    """What the ceiling was compared with; None: it cannot be judged."""
-    text: str
-
-    @property
-    def judged(self) -> bool:
-        """Whether it could be compared at all."""
-        return self.seen is not None
 
 
 def lustre_gib(intent: Intent) -> int:
@@ -291,38 +274,3 @@ def _priced(row: ChainRow, price: Price | None, quantity: Decimal | None, upper:
     quality = price.quality if quantity is not None else "unknown"
     unit = price.unit.removeprefix("usd/")
     return CostLine(row.part, row.line, None, quantity, unit, price.usd, amount, bound, source, price.as_of, quality)
-
-
-def within_budget(cost: Cost, intent: Intent) -> list[Breach]:
-    """Return the ceilings that the cost breaks or that cannot be judged; none: the budget is kept.
-
-    The upper total is compared where there is one, else the total, which is then a lower bound. The ceiling is on the
-    whole cluster, over all nodes (cases/market.md 31).
-    """
-    return list(_breaches(cost, intent))
-
-
-def _breaches(cost: Cost, intent: Intent) -> Iterable[Breach]:
-    budget = intent.budget
-    seen = cost.judged
-    for key, ceiling, factor, what in (
-        ("max_hourly", budget.max_hourly_usd, 1, "an hour"),
-        ("max_daily", budget.max_daily_usd, 24, "a day"),
-        ("max_monthly", budget.max_monthly_usd, HOURS_PER_MONTH, "a month of 730 hours"),
-    ):
-        if ceiling is not None and seen * factor > ceiling:
-            yield _broken(key, ceiling, seen * factor, what)
-    per_gpu = budget.max_hourly_usd_per_gpu
-    if per_gpu is not None and cost.gpus and seen > per_gpu * cost.gpus:
-        yield _broken("max_hourly", per_gpu, per_hour(seen, Decimal(cost.gpus), up=True), "a GPU-hour")
-    total = budget.max_total_usd
-    if total is not None and cost.hours is None:
-        text = "max_total cannot be judged: model.hours does not say how long the run takes"
-        yield Breach("cost_control.max_total", total, None, text)
-    elif total is not None and cost.hours is not None and seen * cost.hours > total:
-        yield _broken("max_total", total, seen * cost.hours, f"{cost.hours:f} hours")
-
-
-def _broken(key: str, ceiling: Decimal, seen: Decimal, what: str) -> Breach:
-    text = f"{seen.normalize():f} USD for {what} is above {key} {ceiling.normalize():f}"
-    return Breach(f"cost_control.{key}", ceiling, seen, text)

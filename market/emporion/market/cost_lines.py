@@ -111,6 +111,11 @@ class Cost:
         return None if self.hours is None else self.total * self.hours
 
     @property
+    def run_judged(self) -> Decimal | None:
+        """What a budget for the run is tested against; None when its hours are unknown."""
+        return None if self.hours is None else self.judged * self.hours
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """The items whose price or quantity is unknown."""
         return tuple(dict.fromkeys(line.item for line in self.lines if line.usd_per_hour is None))

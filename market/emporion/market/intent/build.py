@@ -188,20 +188,12 @@ def _count(values: Values, types: tuple[str, ...], reading: Reading, path: str, 
 
 
 def _budget(values: Values) -> Budget:
-    hourly: Money | None = values.get("max_hourly")
-
-    def usd(key: str) -> Decimal | None:
+    usd: dict[str, Decimal] = {}
+    for key in ("max_hourly", "max_daily", "max_monthly", "max_total"):
         money: Money | None = values.get(key)
-        return money.usd if money else None
-
-    return Budget(
-        max_hourly_usd=hourly.usd if hourly and not hourly.per_gpu else None,
-        max_hourly_usd_per_gpu=hourly.usd if hourly and hourly.per_gpu else None,
-        max_daily_usd=usd("max_daily"),
-        max_monthly_usd=usd("max_monthly"),
-        max_total_usd=usd("max_total"),
-        auto_scale=values.get("auto_scale", False),
-    )
+        if money is not None:
+            usd[f"{key}_usd_per_gpu" if money.per_gpu else f"{key}_usd"] = money.usd
+    return Budget(**usd, auto_scale=values.get("auto_scale", False))
 
 
 def _lifecycle(values: Values) -> Lifecycle:

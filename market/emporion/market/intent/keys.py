@@ -131,11 +131,25 @@ def _budget(key: str, period: str | None) -> Callable[[str, Mapping[str, Rate]],
                 f"{shown(text)} is per {money.period}, {key} is {basis}",
                 fix=f"write {keys[money.period]}, or the amount {basis}",
             )
-        if money.per_gpu and key != "max_hourly":
-            raise UserError("E-MONEY", f"{shown(text)} is per GPU, {key} is for the whole cluster", fix="write the sum")
+        if money.per_gpu and key == "spot_max_price":
+            raise UserError(
+                "E-MONEY", f"{shown(text)} is per GPU, {key} is per machine", fix="write the machine's price"
+            )
         return money
 
     return read
+
+
+def _spot_price(text: str, rates: Mapping[str, Rate]) -> Money | None:
+    """Return the most that spot may cost; -1 is how the clouds write "up to the on-demand price"."""
+    if text.strip() in {"-1", "$-1", "-$1"}:
+        return None
+    try:
+        return _budget("spot_max_price", "hour")(text, rates)
+    except UserError as error:
+        if error.code == "E-RANGE":
+            error.fix = "write an amount above 0, as $12/hr, or -1 for the on-demand price"
+        raise
 
 
 def _seconds_or_auto(text: str) -> int | None:
@@ -261,9 +275,27 @@ ROOT = Section(
                     "$2.80/gpu/hr",
                     money=True,
                 ),
-                Key("max_daily", "Per day.", _budget("max_daily", "day"), "$200", money=True),
-                Key("max_monthly", "Per month of 730 hours.", _budget("max_monthly", "month"), "$4000", money=True),
-                Key("max_total", "For the whole run (`model.hours`).", _budget("max_total", None), "$500", money=True),
+                Key(
+                    "max_daily",
+                    "Per day, for the whole cluster or per GPU.",
+                    _budget("max_daily", "day"),
+                    "$200",
+                    money=True,
+                ),
+                Key(
+                    "max_monthly",
+                    "Per month of 730 hours, whole or per GPU.",
+                    _budget("max_monthly", "month"),
+                    "$4000",
+                    money=True,
+                ),
+                Key(
+                    "max_total",
+                    "For the run (`model.hours`), whole or per GPU.",
+                    _budget("max_total", None),
+                    "$500",
+                    money=True,
+                ),
                 Key("auto_scale", "Shrink when a ceiling nears.", _flag, "true", default="false", acted=False),
             ),
         ),
@@ -289,8 +321,8 @@ ROOT = Section(
                 ),
                 Key(
                     "spot_max_price",
-                    "Per machine and hour at most.",
-                    _budget("spot_max_price", "hour"),
+                    "Per machine and hour at most; -1: the on-demand price, as when left out.",
+                    _spot_price,
                     "$12/hr",
                     money=True,
                 ),

@@ -126,8 +126,11 @@ class Budget:
     max_hourly_usd: Decimal | None = None
     max_hourly_usd_per_gpu: Decimal | None = None
     max_daily_usd: Decimal | None = None
+    max_daily_usd_per_gpu: Decimal | None = None
     max_monthly_usd: Decimal | None = None
+    max_monthly_usd_per_gpu: Decimal | None = None
     max_total_usd: Decimal | None = None
+    max_total_usd_per_gpu: Decimal | None = None
     auto_scale: bool = False
 
 

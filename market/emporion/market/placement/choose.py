@@ -8,8 +8,9 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
 
+from emporion.market.budget import ceilings
 from emporion.market.cost import CostModel
-from emporion.market.cost_lines import HOURS_PER_MONTH, Cost, CostLine
+from emporion.market.cost_lines import Cost, CostLine
 from emporion.market.graph import NANO, ResourceGraph, Site, link, nano
 from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Fabric, Offer
@@ -213,19 +214,10 @@ class Choice:
 def ceiling_nano(intent: Intent, gpus: int) -> int | None:
     """Return the most that the judged cost per hour may be with this many GPUs, in 1e-9 USD; None: no limit.
 
-    As `emporion.market.cost.within_budget` judges; a ceiling on the run is no limit while its hours are unknown.
+    As `emporion.market.budget.within_budget` judges; a ceiling on the run is no limit while its hours are unknown.
     """
-    budget, hours = intent.budget, intent.model.hours
-    per_gpu = budget.max_hourly_usd_per_gpu
-    limits = [
-        budget.max_hourly_usd,
-        None if per_gpu is None or not gpus else per_gpu * gpus,
-        None if budget.max_daily_usd is None else budget.max_daily_usd / 24,
-        None if budget.max_monthly_usd is None else budget.max_monthly_usd / HOURS_PER_MONTH,
-        None if budget.max_total_usd is None or not hours else budget.max_total_usd / hours,
-    ]
-    known = [int(limit * NANO // 1) for limit in limits if limit is not None]
-    return min(known, default=None)
+    limits = [ceiling.most_per_hour(gpus) for ceiling in ceilings(intent.budget, intent.model.hours)]
+    return min((int(limit * NANO // 1) for limit in limits if limit is not None), default=None)
 
 
 def choose(intent: Intent, catalogue: Catalogue, terms: Terms) -> Choice:

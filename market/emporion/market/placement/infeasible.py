@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
+from emporion.market.budget import ceilings
 from emporion.market.cost_lines import plain_usd
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent.model import Budget, Intent, Topology
@@ -23,6 +24,7 @@ _CODES = {
     "resources.network": "E-NETWORK",
 }
 """Code by the key to blame, longest prefix first; any other is E-INFEASIBLE."""
+_CENT = Decimal("0.01")
 
 
 def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserError:
@@ -76,8 +78,8 @@ def _wish(intent: Intent) -> str:
 def _seen(choice: Choice, key: str) -> list[str]:
     """Return the nearest figure that there is: the cheapest cost left, or the largest memory seen."""
     if _code(key) == "E-BUDGET":
-        cheapest = _without_budget(choice)
-        return [] if cheapest is None else [f"the cheapest left is {plain_usd(cheapest)} USD an hour"]
+        cheapest = _cheapest_left(choice)
+        return [] if cheapest is None else [cheapest]
     gpus = choice.intent.resources.gpus
     if gpus is None or gpus.min_vram is None:
         return []
@@ -86,19 +88,38 @@ def _seen(choice: Choice, key: str) -> list[str]:
     return [f"the largest {model} seen has {max(sizes).normalize():f} GB"] if sizes else []
 
 
-def _without_budget(choice: Choice) -> Decimal | None:
-    cheapest = choose(replace(choice.intent, budget=Budget()), choice.catalogue, choice.terms).cheapest()
-    return None if cheapest is None else usd(cheapest[0].cost)
+def _cheapest_left(choice: Choice) -> str | None:
+    """Return what the cheapest placement costs, on the basis of the budget, and the bound where that alone is above."""
+    intent = choice.intent
+    free = choose(replace(intent, budget=Budget()), choice.catalogue, choice.terms)
+    cheapest, least = free.cheapest(), free.least_judged()
+    if cheapest is None or least is None:
+        return None
+    cost, (judged, gpus) = usd(cheapest[0].cost), least
+    limits = ceilings(intent.budget, intent.model.hours)
+    told = [f"the cheapest left is {plain_usd(cost)} USD an hour"]
+    told += [f"{each.write(_cents(each.needed(cost, gpus)))}" for each in limits if each.per_gpu and gpus]
+    most = [limit for each in limits if (limit := each.most_per_hour(gpus)) is not None]
+    if most and cost <= min(most) < judged:
+        told.append(f"at most {plain_usd(_cents(judged))}, which a budget is judged by")
+    return ", ".join(told)
+
+
+def _cents(amount: Decimal) -> Decimal:
+    return amount.quantize(_CENT, ROUND_UP)
 
 
 def _per_gpu(choice: Choice) -> list[str]:
     """Return the hint that a ceiling on the whole cluster would hold per GPU, where it would."""
-    budget = choice.intent.budget
-    ceiling = budget.max_hourly_usd
-    if ceiling is None or choice.intent.resources.gpus is None:
+    intent = choice.intent
+    if intent.resources.gpus is None:
         return []
-    changed = replace(budget, max_hourly_usd=None, max_hourly_usd_per_gpu=ceiling)
-    if choose(replace(choice.intent, budget=changed), choice.catalogue, choice.terms).cheapest() is None:
-        return []
-    amount = plain_usd(ceiling)
-    return [f"${amount}/gpu/hr, which holds: ${amount}/hr is the ceiling of the whole cluster"]
+    hints = []
+    for ceiling in ceilings(intent.budget, intent.model.hours):
+        each = replace(ceiling, per_gpu=True)
+        if ceiling.per_gpu or getattr(intent.budget, each.field) is not None:
+            continue
+        changed = replace(intent.budget, **{ceiling.field: None, each.field: ceiling.usd})  # type: ignore[arg-type]
+        if choose(replace(intent, budget=changed), choice.catalogue, choice.terms).cheapest() is not None:
+            hints.append(f"{each.text}, which holds: {ceiling.text} is the ceiling of the whole cluster")
+    return hints

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Decimal
 from functools import partial
 
+from emporion.market.budget import Ceiling, ceilings
 from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Memory, Network, Rdma, Topology
 from emporion.market.offer import Offer
 from emporion.market.placement.choose import Choice
@@ -15,8 +16,6 @@ from emporion.market.sites import region_glob
 __all__ = ["Knob", "knobs"]
 
 _CENT = Decimal("0.01")
-_HOURS_PER_DAY = 24
-_HOURS_PER_MONTH = 730
 
 Step = tuple[Intent, str]
 
@@ -56,39 +55,23 @@ def _none(_intent: Intent, _choice: Choice) -> Iterator[Step]:
 
 
 def _budgets(intent: Intent) -> Iterator[Knob]:
-    budget = intent.budget
-    for key, field, value, unit in (
-        ("max_hourly", "max_hourly_usd", budget.max_hourly_usd, "/hr"),
-        ("max_hourly", "max_hourly_usd_per_gpu", budget.max_hourly_usd_per_gpu, "/gpu/hr"),
-        ("max_daily", "max_daily_usd", budget.max_daily_usd, "/day"),
-        ("max_monthly", "max_monthly_usd", budget.max_monthly_usd, "/month"),
-        ("max_total", "max_total_usd", budget.max_total_usd, ""),
-    ):
-        if value is not None:
-            yield Knob(
-                f"cost_control.{key}",
-                f"${value}{unit}",
-                "no limit",
-                partial(_budget, field=field, amount=None),
-                partial(_raised, field=field, unit=unit),
-            )
+    for ceiling in ceilings(intent.budget, intent.model.hours):
+        yield Knob(
+            f"cost_control.{ceiling.key}",
+            ceiling.text,
+            "no limit",
+            partial(_budget, field=ceiling.field, amount=None),
+            partial(_raised, ceiling=ceiling),
+        )
 
 
-def _raised(wish: Intent, choice: Choice, field: str, unit: str) -> Iterator[Step]:
+def _raised(wish: Intent, choice: Choice, ceiling: Ceiling) -> Iterator[Step]:
     """Offer the least ceiling, in whole cents, under which something can be placed."""
     least = choice.least_judged()
     if least is None:
         return
-    hourly, gpus = least
-    per = {
-        "max_hourly_usd": hourly,
-        "max_hourly_usd_per_gpu": hourly / max(gpus, 1),
-        "max_daily_usd": hourly * _HOURS_PER_DAY,
-        "max_monthly_usd": hourly * _HOURS_PER_MONTH,
-        "max_total_usd": hourly * (wish.model.hours or 1),
-    }[field]
-    amount = per.quantize(_CENT, ROUND_UP)
-    yield _budget(wish, field, amount), f"${amount}{unit}"
+    amount = ceiling.needed(*least).quantize(_CENT, ROUND_UP)
+    yield _budget(wish, ceiling.field, amount), ceiling.write(amount)
 
 
 def _budget(intent: Intent, field: str, amount: Decimal | None) -> Intent:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property
 
+from emporion.market.budget import within_budget
 from emporion.market.clouds import Cloud
-from emporion.market.cost import CostModel, within_budget
+from emporion.market.cost import CostModel
 from emporion.market.errors import UserError, UserErrors
 from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
 from emporion.market.money import Rate
