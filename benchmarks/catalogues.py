@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,21 +18,21 @@ DATA = Path(__file__).resolve().parents[1] / "market" / "emporion" / "market" / 
 def padded(path: Path, rows: int, seed: int = 7) -> None:
     """Write the bundled GPU offers, filled up with CPU machines."""
     dice = random.Random(seed)  # noqa: S311 - a benchmark's data
-    offers = _read("offers.csv")
-    machines = _read("cpu_offers.csv")
+    offers = read("offers.csv")
+    machines = read("cpu_offers.csv")
     filling = [_moved(dice.choice(machines), number, dice) for number in range(rows - len(offers))]
-    _write(path, offers + filling)
+    write(path, offers + filling)
 
 
 def matching(path: Path, rows: int, share: float = 0.4, seed: int = 7) -> None:
     """Write offers of which at least `share` are 8 x a100-80gb machines, the rest drawn from the bundled ones."""
     dice = random.Random(seed)  # noqa: S311 - a benchmark's data
-    offers = _read("offers.csv")
+    offers = read("offers.csv")
     wanted = [row for row in offers if row["gpu"] == "a100-80gb" and row["gpu_count"] == "8"]
     number_wanted = int(rows * share)
     drawn = [dice.choice(wanted) for _ in range(number_wanted)]
     drawn += [dice.choice(offers) for _ in range(rows - number_wanted)]
-    _write(path, [_moved(row, number, dice) for number, row in enumerate(drawn)])
+    write(path, [_moved(row, number, dice) for number, row in enumerate(drawn)])
 
 
 def _moved(row: dict[str, str], number: int, dice: random.Random) -> dict[str, str]:
@@ -44,12 +45,12 @@ def _moved(row: dict[str, str], number: int, dice: random.Random) -> dict[str, s
     return moved
 
 
-def _read(name: str) -> list[dict[str, str]]:
+def read(name: str) -> list[dict[str, str]]:
     with (DATA / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def _write(path: Path, rows: list[dict[str, str]]) -> None:
+def write(path: Path, rows: Iterable[dict[str, str]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
         writer.writeheader()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import catalogues
 from measure import Cost, measure, measure_once
+from peers import python_with
 from report import Section
 
 EMPORION = str(Path(sys.executable).with_name("emporion"))
@@ -88,29 +87,9 @@ def _ours(folder: Path, environ: Mapping[str, str]) -> Iterator[Line]:
 
 def _gpuhunt(environ: Mapping[str, str]) -> Iterator[Line]:
     """Measure `python -m gpuhunt --help` from an environment of its own, when it can be installed here."""
-    folder = Path(__file__).resolve().parents[1] / ".run" / "bench" / "gpuhunt"
-    python = folder / "bin" / "python"
-    if not python.is_file() and not _install(folder, python):
-        print("gpuhunt could not be installed here: its line is left out", file=sys.stderr)
-        return
-    yield Line("`python -m gpuhunt --help`", measure([str(python), "-m", "gpuhunt", "--help"], environ=environ))
-
-
-def _install(folder: Path, python: Path) -> bool:
-    uv = shutil.which("uv")
-    make = [uv, "venv", "--quiet", str(folder)] if uv else [sys.executable, "-m", "venv", str(folder)]
-    install = [uv, "pip", "install", "--quiet", "--python"] if uv else []
-    steps = [
-        [*make, *(["--python", sys.executable] if uv else [])],
-        [*install, str(python), GPUHUNT] if uv else [str(python), "-m", "pip", "install", "--quiet", GPUHUNT],
-        [str(python), "-m", "compileall", "-q", str(folder)],
-        [str(python), "-m", "gpuhunt", "--help"],
-    ]
-    for step in steps:
-        if subprocess.run(step, check=False, capture_output=True).returncode:
-            shutil.rmtree(folder, ignore_errors=True)
-            return False
-    return True
+    python = python_with("gpuhunt", GPUHUNT)
+    if python is not None:
+        yield Line("`python -m gpuhunt --help`", measure([str(python), "-m", "gpuhunt", "--help"], environ=environ))
 
 
 def _target(cost: Cost, cpu_limit_s: float | None, peak_limit_mib: float | None) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import report
 
-BENCHMARKS = ("cli", "preview")
+BENCHMARKS = ("cli", "market", "preview")
 """Modules of this folder with `sections() -> list[Section]`."""
 
 
