@@ -12,7 +12,6 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from hashlib import blake2b
-from itertools import islice
 from typing import BinaryIO
 
 __all__ = ["COLUMNS", "EXTRAS", "Column", "RowNote", "Table", "TableBuilder", "decode", "write"]
@@ -110,7 +109,6 @@ class TableBuilder:
     _done: int = 0
     _waiting: list[tuple[str | None, ...]] = field(default_factory=list)
     _coders: list[_Coder] = field(default_factory=lambda: [_Coder() for _ in COLUMNS])
-    _texts: dict[int, list[str | None]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -123,11 +121,16 @@ class TableBuilder:
         if len(self._waiting) == _CHUNK:
             self._flush()
 
-    def row(self, number: int) -> tuple[str | None, ...]:
-        """Return a row that was added, its values in the order of `COLUMNS`."""
+    def holds(self, number: int, values: tuple[str | None, ...], columns: Sequence[int]) -> bool:
+        """Return whether the row that was added as `number` has these values in some columns."""
         if number >= self._done:
-            return self._waiting[number - self._done]
-        return tuple(self._text(index, coder.codes[number]) for index, coder in enumerate(self._coders))
+            row = self._waiting[number - self._done]
+            return all(row[column] == values[column] for column in columns)
+        for column in columns:
+            coder = self._coders[column]
+            if coder.seen.get(values[column]) != coder.codes[number]:
+                return False
+        return True
 
     def note(self, kind: str, row: int, what: str, reason: str, gpu: str | None = None) -> None:
         """Take a note up; of many of a kind only the first thousand are kept, the rest is counted."""
@@ -151,14 +154,6 @@ class TableBuilder:
             coder.extend(values)
         self._done += len(self._waiting)
         self._waiting.clear()
-
-    def _text(self, column: int, code: int) -> str | None:
-        """Return the text of a code; the list of a column's texts is brought up to date when it is too short."""
-        texts = self._texts.setdefault(column, [])
-        seen = self._coders[column].seen
-        if code >= len(texts):
-            texts.extend(islice(seen, len(texts), None))
-        return texts[code]
 
 
 def write(file: BinaryIO, table: Table, key: str) -> None:

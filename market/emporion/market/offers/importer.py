@@ -22,7 +22,7 @@ from emporion.market.sites import regions, zone_problem
 
 __all__ = ["MAX_ROWS", "Importer"]
 
-MAX_ROWS = 2_000_000
+MAX_ROWS = 1_500_000
 """The most rows that a catalogue keeps: what a plan over them needs is not kept small by streaming."""
 
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
@@ -81,13 +81,10 @@ class _Layout:
 
 _EMPTY = dict.fromkeys((*REQUIRED, *OPTIONAL), "")
 _NO_EXTRAS = (None,) * len(EXTRAS)
-_OWN = len(COLUMNS) - len(EXTRAS)
 _AT = {name: index for index, name in enumerate(COLUMNS)}
-_STORED_NAME = itemgetter(*[_AT[name] for name in _NAME])
-_STORED_SHAPE = itemgetter(
-    *[_AT[name] for name in ("gpu", "gpu_count", "gpu_vram_gb", "gpu_vram_mib", "vcpus", "ram_gb", "arch", "mig")]
-)
-_STORED_PRICES = itemgetter(*[_AT[name] for name in ("on_demand", "spot", "reserved")])
+_NAMED = [_AT[name] for name in _NAME]
+_SHAPED = [_AT[name] for name in ("gpu", "gpu_count", "gpu_vram_gb", "gpu_vram_mib", "vcpus", "ram_gb", "arch", "mig")]
+_PRICED = [_AT[name] for name in ("on_demand", "spot", "reserved")]
 
 
 @dataclass(slots=True)
@@ -276,26 +273,24 @@ class Importer:
 
         Raises: RowError: when an earlier row sells the same machine at another price.
         """
-        name, distinct = _STORED_NAME(values), ""
-        earlier = self._earlier(name)
-        if earlier is not None and _STORED_SHAPE(earlier[1]) != _STORED_SHAPE(values):
+        name, distinct = tuple([values[column] for column in _NAMED]), ""
+        earlier = self._earlier(name, values)
+        if earlier is not None and not self.builder.holds(earlier, values, _SHAPED):
             distinct = "-".join(filter(None, (shape.gpu or "unknown", shape.mig, f"x{shape.gpu_count}")))
-            earlier = self._earlier((*name, distinct))
+            earlier = self._earlier((*name, distinct), values)
         if earlier is None:
             self._taken[hash((*name, distinct) if distinct else name)] = self.builder.rows
             return distinct
-        line, row = earlier
-        if _STORED_SHAPE(row) == _STORED_SHAPE(values) and _STORED_PRICES(row) == _STORED_PRICES(values):
+        if self.builder.holds(earlier, values, _SHAPED) and self.builder.holds(earlier, values, _PRICED):
             return None
-        raise RowError(f"repeats line {line} with another price or machine")
+        raise RowError(f"repeats line {self._lines[earlier]} with another price or machine")
 
-    def _earlier(self, name: tuple[str | None, ...]) -> tuple[int, tuple[str | None, ...]] | None:
-        """Return the line and the row that bears a name already, or None."""
+    def _earlier(self, name: tuple[str | None, ...], values: tuple[str | None, ...]) -> int | None:
+        """Return the number of the row that bears a name already, or None."""
         number = self._taken.get(hash(name))
-        if number is None:
+        if number is None or not self.builder.holds(number, values, _NAMED):  # else only the hashes are equal
             return None
-        row = self.builder.row(number)
-        return (self._lines[number], row) if _STORED_NAME(row) == name[: len(_NAME)] else None  # else hashes agree only
+        return number
 
     def _note(self, kind: str, line: int, row: Sequence[str], reason: str) -> None:
         self.builder.note(kind, line, "/".join(filter(None, row[:4]))[:_LONGEST], reason)
