@@ -18,7 +18,7 @@ def test_a_regions_own_price_is_quoted_with_source_and_date() -> None:
     price = BOOK.find("aws", "eu-central-1", "block_disk_gb_month", "gp3")
     assert price is not None
     assert (price.usd, price.unit, price.quality) == (Decimal("0.0952"), "usd/GB-month", "quoted")
-    assert (price.price_region, price.as_of) == ("eu-central-1", "2022-09-03")
+    assert (price.price_region, price.as_of, price.reference) == ("eu-central-1", "2022-09-03", False)
     assert "cortex" in price.source
 
 
@@ -45,7 +45,7 @@ def test_another_regions_price_is_never_passed_off_as_the_regions(
 ) -> None:
     price = BOOK.find(provider, region, item, variant)
     assert price is not None
-    assert (price.region, price.price_region, price.quality) == (region, price_region, "reference")
+    assert (price.region, price.price_region, price.reference) == (region, price_region, True)
 
 
 def test_what_has_no_price_has_none() -> None:
@@ -116,6 +116,28 @@ def test_more_traffic_never_costs_less_and_pays_no_more_than_its_dearest_band(
     low, high = sorted((one, other))
     assert rate.cost(low) <= rate.cost(high)
     assert rate.cost(high) <= high * max(band.usd_per_gb for band in rate.bands)
+
+
+@given(st.sampled_from(RATES), st.lists(VOLUMES, min_size=1, max_size=6))
+def test_what_lines_add_one_after_the_other_is_the_price_of_the_whole(rate: EgressRate, sizes: list[Decimal]) -> None:
+    added, before = [], Decimal(0)
+    for size in sizes:
+        added.append(rate.beyond(before, size))
+        before += size
+    assert sum(added) == rate.cost(before)
+    assert all(usd >= 0 for usd in added)
+
+
+@given(st.sampled_from(RATES), VOLUMES)
+def test_each_band_is_paid_at_its_own_rate(rate: EgressRate, volume: Decimal) -> None:
+    bands = rate.bands[1:] if len(rate.bands) > 1 and rate.bands[0].usd_per_gb == 0 else rate.bands
+    expected, left = Decimal(0), volume
+    for number, band in enumerate(bands):
+        last = number == len(bands) - 1
+        size = left if last or band.end_gb is None else min(left, band.end_gb - band.start_gb)
+        expected += size * band.usd_per_gb
+        left -= size
+    assert rate.cost(volume) == expected
 
 
 @given(VOLUMES)

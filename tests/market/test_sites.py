@@ -9,11 +9,11 @@ from emporion.market.intent import intent_from_flags
 from emporion.market.sites import (
     check_regions,
     is_local_zone,
-    provider_of_scheme,
     region_glob,
     region_info,
     region_matches,
     regions,
+    store_of,
     zone_problem,
 )
 from emporion.market.tables import rows
@@ -110,4 +110,27 @@ def test_places_and_stores() -> None:
     assert (info.continent, info.area, str(info.lat)) == ("north-america", "us-east", "39.0288")
     assert region_info("aws", "nowhere") is None
     assert len(regions()) == 179
-    assert [provider_of_scheme(scheme) for scheme in ("s3", "gs", "az", "https")] == ["aws", "gcp", "azure", None]
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("s3://b/x", ("aws", None)),
+        ("gs://b/x", ("gcp", None)),
+        ("az://b/x", ("azure", None)),
+        ("abfss://c@account.dfs.core.windows.net/x", ("azure", None)),
+        ("https://b.s3.eu-west-1.amazonaws.com/x", ("aws", "eu-west-1")),
+        ("https://s3-us-west-2.amazonaws.com/b/x", ("aws", "us-west-2")),
+        ("https://b.s3.us-gov-west-1.amazonaws.com/x", ("aws", "us-gov-west-1")),
+        ("https://b.s3.amazonaws.com/x", ("aws", None)),
+        ("https://storage.googleapis.com/b/x", ("gcp", None)),
+        ("https://account.blob.core.windows.net/c/x", ("azure", None)),
+        ("https://example.org/x", None),
+        ("https://s3.example.org/x", None),
+        ("hf://datasets/x", None),
+        ("nfs://server/export", None),
+        ("/mnt/data", None),
+    ],
+)
+def test_the_provider_of_a_store_is_told_by_its_address(url: str, place: tuple[str, str | None] | None) -> None:
+    assert store_of(url) == place

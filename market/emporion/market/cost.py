@@ -17,14 +17,14 @@ from functools import cached_property
 from emporion.market.chain import ChainRow, chain
 from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, Cost, CostLine, per_hour
 from emporion.market.gpus import all_gpus
-from emporion.market.intent.model import DataSet, Gpus, Intent
+from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_csv
 from emporion.market.placement.model import Pool
 from emporion.market.prices import Price, price_book
 from emporion.market.sites import regions
 from emporion.market.tables import DATA
-from emporion.market.transfer import dataset_place, transfer_lines
+from emporion.market.transfer import checkpoint_place, on_nfs, transfer_lines
 
 __all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib"]
 
@@ -119,6 +119,8 @@ class CostModel:
         for row in rows:
             if self._conditions[row.when]:
                 yield from self._chain_lines(row, provider, region, nodes)
+        if self._intent.resources.storage_type == "nfs":
+            yield _own_server("file system", "this version makes no NFS file system")
         if not rows:
             why = f"not known what {provider} charges beside its machines"
             for part in ("storage", "network", "fees"):
@@ -142,6 +144,9 @@ class CostModel:
         )
 
     def _chain_lines(self, row: ChainRow, provider: str, region: str, nodes: int) -> Iterator[CostLine]:
+        if row.basis == "checkpoint" and on_nfs(self._intent.checkpoint_path):
+            yield _own_server(row.line, f"they lie at {self._intent.checkpoint_path}")
+            return
         if row.basis == "none":
             zero = Decimal(0)
             yield CostLine(row.part, row.line, None, zero, "", None, zero, zero, row.note, None, "assumed")
@@ -155,8 +160,8 @@ class CostModel:
     def _price(self, row: ChainRow, provider: str, region: str) -> Price | None:
         """Return the price of a row, checkpoints at the store where the user's own path lies."""
         if row.basis == "checkpoint":
-            place = dataset_place(DataSet(source=self._intent.checkpoint_path))
-            if place is not None and place[0] != provider:
+            place = checkpoint_place(self._intent)
+            if place is not None and (place[0] != provider or place[1] is not None):
                 return price_book().find(place[0], place[1] or "", row.item, row.variant)
         return price_book().find(provider, region, row.item, row.variant)
 
@@ -252,6 +257,12 @@ def _interruption_line(compute: Decimal, loss_s: int | None) -> CostLine:
     )  # fmt: skip
 
 
+def _own_server(item: str, why: str) -> CostLine:
+    """Return the line for a file server of the user's, whose price nobody tells."""
+    source = f"not estimated: {why}, and what a server of your own costs is not known"
+    return CostLine("storage", item, None, None, "", None, None, None, source, None, "unknown", counted=False)
+
+
 def _most_memory(gpus: Gpus) -> Decimal:
     sizes = [gpu.vram_gb for gpu in all_gpus() if gpu.vram_gb is not None and (not gpus.types or gpu.id in gpus.types)]
     return max(sizes, default=Decimal(0)) * _GB * gpus.count_max
@@ -265,12 +276,21 @@ def _priced(row: ChainRow, price: Price | None, quantity: Decimal | None, upper:
     amount = None if quantity is None else per_hour(quantity * price.usd, hours)
     bound = None
     if upper is not None:
-        factor = _REFERENCE_BOUND if price.quality == "reference" and price.price_region != "*" else 1
+        factor = _REFERENCE_BOUND if price.reference and price.price_region != "*" else 1
         bound = per_hour(upper * price.usd * factor, hours, up=True)
     where = ""
-    if price.quality == "reference":
+    if price.reference:
         where = "global figure; " if price.price_region == "*" else f"figure of {price.price_region}; "
     source = where + price.source + (f"; {note}" if note else "")
-    quality = price.quality if quantity is not None else "unknown"
     unit = price.unit.removeprefix("usd/")
-    return CostLine(row.part, row.line, None, quantity, unit, price.usd, amount, bound, source, price.as_of, quality)
+    return CostLine(
+        row.part, row.line, None, quantity, unit, price.usd, amount, bound, source, price.as_of,
+        "unknown" if quantity is None else _quality(price),
+    )  # fmt: skip
+
+
+def _quality(price: Price) -> str:
+    """Return how sure a price is; that it is a third party's says more than whose region it is of."""
+    if price.quality == "quoted" and price.reference:
+        return "reference"
+    return price.quality

@@ -1,8 +1,7 @@
 """The price book of everything beside the machines: disks, addresses, NAT, endpoints, stores, traffic.
 
-A price is the region's own, or it is marked: `reference` when only a global figure or another region's was found.
-Nothing here ever passes
-one region's price off as another's.
+A price is the region's own, or it is marked as a reference: only a global figure or another region's was found. Nothing
+here ever passes one region's price off as another's, or a third party's figure off as the provider's.
 """
 
 from __future__ import annotations
@@ -33,11 +32,16 @@ class Price:
     unit: str
     """`usd/hour`, `usd/GB`, `usd/GB-month`, `usd/GiB-month`, `usd/VM-hour`, …"""
     quality: str
-    """`quoted` (the provider's list, or a copy of it), `secondary` (a third party), `reference` (not this region's)."""
+    """`quoted` (the provider's list, or a copy of it) or `secondary` (a third party)."""
     source: str
     as_of: str | None
     price_region: str
     """The region that the figure is of; `*`: global, or the source names none."""
+
+    @property
+    def reference(self) -> bool:
+        """Whether the figure is not this region's own."""
+        return self.price_region != self.region
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class EgressRate:
     price_region: str
 
     def cost(self, volume_gb: Decimal) -> Decimal:
-        """Return the exact price of a volume in USD, each band at its own rate.
+        """Return the exact price of a volume in USD, each band at its own rate: it never falls with the volume.
 
         A free band at the start is counted as used up: it is one allowance for the whole account and month.
         """
@@ -74,6 +78,10 @@ class EgressRate:
         else:
             usd += left * self.bands[-1].usd_per_gb
         return usd
+
+    def beyond(self, before_gb: Decimal, volume_gb: Decimal) -> Decimal:
+        """Return the exact price in USD of a volume on top of `before_gb` that already go the same way."""
+        return self.cost(before_gb + volume_gb) - self.cost(before_gb)
 
     def _paid(self) -> tuple[Band, ...]:
         if len(self.bands) > 1 and self.bands[0].usd_per_gb == 0:
@@ -103,6 +111,7 @@ class PriceBook:
         for row in rows("egress.csv"):
             key = (row["provider"], row["scope_from"], row["scope_to"])
             self._egress.setdefault(key, []).append(row)
+        self._egress_named = {(key[0], scope) for key in self._egress for scope in key[1:]}
 
     def _keep(self, row: Mapping[str, str], item: str, variant: str, *, usd: Decimal, unit: str, quality: str) -> None:
         region = row["region"]
@@ -117,7 +126,7 @@ class PriceBook:
         """Return the price of an item in a region, or None when there is none to go by.
 
         Of several sources the quoted one wins, then the newest. Without the region's own figure the global one, or that
-        of the provider's reference region (data/providers.csv), or any other's, comes back with quality `reference`.
+        of the provider's reference region (data/providers.csv), or any other's, comes back as a reference.
         """
         regions = self._items.get((provider, item, variant))
         if regions is None:
@@ -127,7 +136,7 @@ class PriceBook:
         info = provider_info(provider)
         preferred = [_ANYWHERE, info.reference_region if info else "", *sorted(regions)]
         other = next(name for name in preferred if name in regions)
-        return replace(regions[other], region=region, quality="reference")
+        return replace(regions[other], region=region)
 
     def egress(self, provider: str, region: str, to: tuple[str, str] | None) -> EgressRate | None:
         """Return what traffic from a region costs, to the internet or another cloud, or to another region of its own.
@@ -146,6 +155,14 @@ class PriceBook:
                 scopes += [("any", there), (here, "any"), (here, "other-continent"), ("any", "other-continent")]
         scopes.append((region, "same-provider-region"))
         return self._first(provider, scopes, region, "quoted")
+
+    def egress_class(self, provider: str, region: str) -> tuple[str, str, str | None]:
+        """Return what decides the rates of a region: regions of one class pay the same, and cost the same to reach."""
+        return provider, region if (provider, region) in self._egress_named else "", _continent(provider, region)
+
+    def between_zones(self, provider: str, region: str) -> EgressRate | None:
+        """Return what traffic between zones of one region costs, or None where no figure was found."""
+        return self._first(provider, [("same-region", "same-region")], region, "quoted")
 
     def _to_internet(self, provider: str, region: str) -> EgressRate | None:
         continent = _continent(provider, region)

@@ -22,11 +22,11 @@ __all__ = [
     "check_regions",
     "is_local_zone",
     "provider_info",
-    "provider_of_scheme",
     "region_glob",
     "region_info",
     "region_matches",
     "regions",
+    "store_of",
     "zone_problem",
 ]
 
@@ -46,6 +46,7 @@ class RegionInfo:
     lon: Decimal | None
     grid_gco2_kwh: Decimal | None
     carbon_as_of: str | None
+    carbon_source: str | None
     source: str
 
 
@@ -60,6 +61,8 @@ class Provider:
     local_zone: re.Pattern[str] | None
     schemes: tuple[str, ...]
     """URL schemes of its object store."""
+    store_hosts: tuple[re.Pattern[str], ...]
+    """Hosts of its object store under https; the group `region` is the region, where the host tells it."""
 
 
 @cache
@@ -73,7 +76,7 @@ def regions() -> Mapping[tuple[str, str], RegionInfo]:
         (row["provider"], row["region"]): RegionInfo(
             row["provider"], row["region"], row["location"] or None, row["country"] or None, row["continent"] or None,
             row["area"] or None, number(row["lat"]), number(row["lon"]), number(row["grid_gco2_kwh"]),
-            row["carbon_as_of"] or None, row["source"],
+            row["carbon_as_of"] or None, row["carbon_source"] or None, row["source"],
         )
         for row in rows("regions.csv")
     }  # fmt: skip
@@ -93,6 +96,7 @@ def _providers() -> Mapping[str, Provider]:
             re.compile(row["zone_id_pattern"]),
             re.compile(row["local_zone_pattern"]) if row["local_zone_pattern"] else None,
             tuple(row["schemes"].split()),
+            tuple(re.compile(pattern) for pattern in row["store_hosts"].split()),
         )
         for row in rows("providers.csv")
     }
@@ -103,10 +107,23 @@ def provider_info(provider: str) -> Provider | None:
     return _providers().get(provider)
 
 
-def provider_of_scheme(scheme: str) -> str | None:
-    """Return the provider whose object store a URL scheme names (`s3` -> `aws`), or None."""
-    found = [info.provider for info in _providers().values() if scheme.lower() in info.schemes]
-    return found[0] if found else None
+def store_of(url: str) -> tuple[str, str | None] | None:
+    """Return the (provider, region) in whose object store a URL lies, region None when it does not tell; None: in none.
+
+    `s3://bucket/…` and `https://bucket.s3.us-east-1.amazonaws.com/…` are both of aws.
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return None
+    host = rest.partition("/")[0].lower()
+    for info in _providers().values():
+        if scheme.lower() in info.schemes:
+            return info.provider, None
+        for pattern in info.store_hosts if scheme.lower() == "https" else ():
+            found = pattern.fullmatch(host)
+            if found is not None:
+                return info.provider, found.groupdict().get("region")
+    return None
 
 
 @cache

@@ -161,10 +161,10 @@ def _size(text: str) -> object:
 
 
 _URL = _matching(
-    r"(?:s3|gs|az|abfss|https|hf|file)://[^\s/][^\s]*", "an address of a store", "s3://bucket/prefix", limit=1024
+    r"(?:s3|gs|az|abfss|https|hf|file|nfs)://[^\s/][^\s]*", "an address of a store", "s3://bucket/prefix", limit=1024
 )
 _STORE = _matching(
-    r"(?:s3|gs|az)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:/[^\s]*)?", "a bucket", "s3://bucket/prefix", limit=1024
+    r"(?:s3|gs|az|nfs)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:/[^\s]*)?", "a bucket", "s3://bucket/prefix", limit=1024
 )
 _PROVIDER = _matching(r"[a-z][a-z0-9-]{0,39}", "a provider's name", "aws", any_case=True)
 _GLOB = _matching(
@@ -251,7 +251,7 @@ _CONSTRAINTS = Section(
         Key("providers", "Providers that may serve it; all when left out.", _PROVIDER, "aws", many=True),
         Key("regions", "Globs over region names and areas; all when left out.", _GLOB, "us-*", many=True),
         Key("local_zones", "Whether AWS Local Zones may serve it.", _flag, "true", default="false"),
-        Key("max_carbon", "Emission of the whole cluster at most.", parse_carbon, "500g/h", acted=False),
+        Key("max_carbon", "Emission of the whole cluster at most.", parse_carbon, "500g/h"),
         Key("max_price_age", "Offers with an older price, or one without a date, are left out.", parse_duration, "24h"),
         Key("compliance", "Rules to comply with. Refused: this version enforces none.", _WORD, "hipaa", many=True),
         Key("sandbox", "Isolation of the jobs. Refused: this version has none.", _WORD, "gvisor"),
