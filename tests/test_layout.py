@@ -90,13 +90,26 @@ def test_every_room_stands_in_the_import_contracts() -> None:
 
 def test_clouds_entry_points_and_extras_agree() -> None:
     folders = {path.parent.name for path in (REPO / "components/emporion/components").glob("*/__init__.py")}
+    clouds = {name for name in folders if (REPO / f"components/emporion/components/{name}/cluster.py").is_file()}
     project = pyproject()["project"]
     registered = project["entry-points"]["emporion.clouds"]
     extras = project["optional-dependencies"]
-    assert set(registered) == folders
+    assert clouds, "a cloud is a folder with a cluster"
+    assert set(registered) == clouds
     assert all(value == f"emporion.components.{name}:CLOUD" for name, value in registered.items())
     assert folders <= set(extras)
     assert extras["all"] == [f"emporion[{','.join(name for name in extras if name != 'all')}]"]
+
+
+def test_a_folder_of_a_cloud_brings_its_prices_and_they_are_registered() -> None:
+    root = REPO / "components/emporion/components"
+    folders = {path.parent.name for path in root.glob("*/__init__.py")}
+    assert {path.parent.name for path in root.glob("*/offers.py")} == folders
+    project = pyproject()["project"]
+    live = project["entry-points"]["emporion.offers"]
+    own = {name: value for name, value in live.items() if value.startswith("emporion.components.")}
+    assert own == {name: f"emporion.components.{name}.offers:ADAPTER" for name in folders}
+    assert set(live) <= set(project["optional-dependencies"])
 
 
 def exported(path: Path) -> list[str] | None:
