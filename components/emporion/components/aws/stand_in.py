@@ -3,6 +3,7 @@
 ::
 
     stand_in_network.py    VPC and its parts           stand_in_launch.py    how machines start
+    stand_in_groups.py     security groups             stand_in_references.py  what they share
     stand_in_machines.py   machines and groups         stand_in_invokes.py   functions and images
     stand_in_storage.py    S3, FSx                     stand_in_checks.py    what AWS refuses
     stand_in_identity.py   IAM, KMS, SSM               stand_in_zones.py     zones of the reserved account
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emporion.components.aws.stand_in_events import EVENTS
+from emporion.components.aws.stand_in_groups import GROUPS
 from emporion.components.aws.stand_in_identity import IDENTITY
 from emporion.components.aws.stand_in_invokes import IMAGE_TEMPLATES, INVOKES, image_id
 from emporion.components.aws.stand_in_launch import group, instance, machine_outputs, reservation, tag_inputs, vcpus
@@ -106,7 +108,7 @@ STAND_IN = StandIn(
     sdk="pulumi_aws",
     distribution="pulumi-aws",
     account=ACCOUNT,
-    types={**NETWORK, **MACHINES, **STORAGE, **IDENTITY, **EVENTS},
+    types={**NETWORK, **GROUPS, **MACHINES, **STORAGE, **IDENTITY, **EVENTS},
     machine=INSTANCE,
     generic=_generic,
     instance=instance,

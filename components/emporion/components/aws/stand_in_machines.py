@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emporion.components.aws import stand_in_checks as checks
-from emporion.components.aws.stand_in_network import group_reference, subnet_reference
+from emporion.components.aws.stand_in_references import group_reference, subnet_reference
 from emporion.market.stand_in import EnumSource, InUse, Making, Reference, Refusal, TypeRule
 
 __all__ = ["INSTANCE", "MACHINES"]

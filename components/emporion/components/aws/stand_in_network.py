@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
-from emporion.components.aws.stand_in_checks import address_kinds
+from emporion.components.aws.stand_in_references import (
+    ALLOCATION,
+    ASSOCIATION,
+    DEFAULT_GROUP,
+    ENDPOINT,
+    GATEWAY,
+    GROUP,
+    INSTANCE,
+    INTERFACE,
+    LUSTRE,
+    NAT,
+    ROUTE,
+    SUBNET,
+    TABLE,
+    VPC,
+    arn,
+    group_reference,
+    private_ip,
+    subnet_reference,
+    table_reference,
+    violates,
+    vpc_reference,
+)  # fmt: skip
 from emporion.components.aws.stand_in_zones import zones
 from emporion.market.stand_in import InUse, Making, Reference, Refusal, TypeRule
 
-__all__ = ["NETWORK", "group_reference", "subnet_reference", "vpc_reference"]
+__all__ = ["NETWORK"]
 
-ENI = "eni-{hex17}"
-_VPC, _SUBNET, _TABLE = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:ec2/routeTable:RouteTable"
-_GROUP = "aws:ec2/securityGroup:SecurityGroup"
-_DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
-_ALLOCATION, _GATEWAY = "aws:ec2/eip:Eip", "aws:ec2/internetGateway:InternetGateway"
-_NAT, _ENDPOINT, _INSTANCE = (
-    "aws:ec2/natGateway:NatGateway",
-    "aws:ec2/vpcEndpoint:VpcEndpoint",
-    "aws:ec2/instance:Instance",
-)
-_LUSTRE, _INTERFACE = "aws:fsx/lustreFileSystem:LustreFileSystem", "aws:ec2/networkInterface:NetworkInterface"
-_INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
-_EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
-_ROUTE, _ASSOCIATION = "aws:ec2/route:Route", "aws:ec2/routeTableAssociation:RouteTableAssociation"
-
-
-def vpc_reference(path: str = "vpcId") -> Reference:
-    """Return the rule that a VPC exists."""
-    return Reference(
-        path, (_VPC, "aws:ec2/defaultVpc:DefaultVpc"), "InvalidVpcID.NotFound", "The vpc ID '{value}' does not exist"
-    )
-
-
-def subnet_reference(path: str = "subnetId") -> Reference:
-    """Return the rule that a subnet exists."""
-    return Reference(
-        path,
-        (_SUBNET, "aws:ec2/defaultSubnet:DefaultSubnet"),
-        "InvalidSubnetID.NotFound",
-        "The subnet ID '{value}' does not exist",
-    )
-
-
-def group_reference(path: str) -> Reference:
-    """Return the rule that a security group exists; a VPC's default one does."""
-    return Reference(
-        path,
-        (_GROUP, _DEFAULT_GROUP),
-        "InvalidGroup.NotFound",
-        "The security group '{value}' does not exist",
-        also=((_VPC, "defaultSecurityGroupId"),),
-    )
+_VPC_TEXT = "The vpc '{id}' has dependencies and cannot be deleted."
+_SUBNET_TEXT = "The subnet '{id}' has dependencies and cannot be deleted."
 
 
 def _route_id(making: Making) -> str:
@@ -61,20 +43,6 @@ def _route_id(making: Making) -> str:
     destinations = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
     destination = next((str(making.inputs[name]) for name in destinations if making.inputs.get(name)), "")
     return f"r-{making.inputs['routeTableId']}{crc32(destination.encode())}"
-
-
-def _table_reference(path: str = "routeTableId") -> Reference:
-    return Reference(
-        path,
-        (_TABLE, "aws:ec2/defaultRouteTable:DefaultRouteTable"),
-        "InvalidRouteTableID.NotFound",
-        "The routeTable ID '{value}' does not exist",
-        also=((_VPC, "mainRouteTableId"),),
-    )
-
-
-def _arn(kind: str) -> str:
-    return "arn:aws:ec2:{region}:{account}:" + kind + "/{id}"
 
 
 def _zone_name(making: Making) -> str | None:
@@ -107,14 +75,14 @@ def _inside(making: Making) -> Refusal | None:
     """Refuse a subnet outside of its VPC's range or one that overlaps another."""
     import ipaddress  # noqa: PLC0415 - start-up of the plugin
 
-    vpc = making.find(_VPC, str(making.inputs["vpcId"]))
+    vpc = making.find(VPC, str(making.inputs["vpcId"]))
     cidr = making.inputs.get("cidrBlock")
     if vpc is None or not cidr:
         return None
     network = ipaddress.IPv4Network(cidr)
     if not network.subnet_of(ipaddress.IPv4Network(vpc.outputs["cidrBlock"])):
         return Refusal("InvalidSubnet.Range", f"The CIDR '{cidr}' is invalid.")
-    for other in making.all(_SUBNET):
+    for other in making.all(SUBNET):
         if (
             other.id != making.id
             and other.inputs.get("vpcId") == vpc.id
@@ -124,28 +92,13 @@ def _inside(making: Making) -> Refusal | None:
     return None
 
 
-def _default_group_id(making: Making) -> str:
-    vpc = making.find(_VPC, str(making.inputs.get("vpcId")))
-    return str(vpc.outputs["defaultSecurityGroupId"]) if vpc else f"sg-{making.hex(17)}"
-
-
-def _private_ip(making: Making) -> str | None:
-    import ipaddress  # noqa: PLC0415 - start-up of the plugin
-
-    subnet = making.find(_SUBNET, str(making.inputs.get("subnetId")))
-    if subnet is None:
-        return None
-    hosts = ipaddress.ip_network(subnet.outputs["cidrBlock"])
-    return str(hosts[4 + int(making.hex(4, "ip"), 16) % (hosts.num_addresses - 5)])
-
-
 def _allocated(making: Making) -> str | None:
-    address = making.find(_ALLOCATION, str(making.inputs.get("allocationId")))
+    address = making.find(ALLOCATION, str(making.inputs.get("allocationId")))
     return str(address.outputs["publicIp"]) if address else None
 
 
 def _vpc_of(making: Making) -> str | None:
-    subnet = making.find(_SUBNET, str(making.inputs.get("subnetId")))
+    subnet = making.find(SUBNET, str(making.inputs.get("subnetId")))
     return str(subnet.outputs["vpcId"]) if subnet else None
 
 
@@ -160,56 +113,17 @@ def _interfaces(making: Making) -> list[str]:
     return [f"eni-{making.hex(17, subnet)}" for subnet in making.inputs.get("subnetIds") or ()]
 
 
-def _violates(token: str, path: str, text: str, **more: str) -> InUse:
-    return InUse(token, path, "DependencyViolation", text, **more)  # **more: names of its fields
-
-
-_VPC_TEXT = "The vpc '{id}' has dependencies and cannot be deleted."
-_SUBNET_TEXT = "The subnet '{id}' has dependencies and cannot be deleted."
-_GROUP_TEXT = "resource {id} has a dependent object"
-_RULE_KEY = (
-    "securityGroupId",
-    "ipProtocol",
-    "fromPort",
-    "toPort",
-    "cidrIpv4",
-    "cidrIpv6",
-    "prefixListId",
-    "referencedSecurityGroupId",
-)
-
-
-def _another_kind(kind: str) -> Callable[[Mapping[str, Any], Mapping[str, Any]], bool]:
-    """Return whether a rule's peer becomes, or was, of this kind: another value of the same kind is only an edit."""
-    return lambda old, new: (old.get(kind) is None) != (new.get(kind) is None)
-
-
 def _may_not_become(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return (old.get("instanceTenancy"), new.get("instanceTenancy")) != ("dedicated", "default")
 
 
-def _rule(noun: str, api: str) -> TypeRule:
-    return TypeRule(
-        noun,
-        api,
-        "sgr-{hex17}",
-        outputs={"arn": _arn("security-group-rule"), "securityGroupRuleId": "{id}"},
-        replace=frozenset({"securityGroupId"}),
-        replace_if={kind: _another_kind(kind) for kind in _RULE_KEY[4:]},
-        references=(group_reference("securityGroupId"), group_reference("referencedSecurityGroupId")),
-        unique=_RULE_KEY,
-        validate=(address_kinds,),
-        exists=Refusal("InvalidPermission.Duplicate", "the specified rule already exists"),
-    )
-
-
 NETWORK: Mapping[str, TypeRule] = {
-    _VPC: TypeRule(
+    VPC: TypeRule(
         "EC2 VPC",
         "EC2:Vpc",
         "vpc-{hex17}",
         outputs={
-            "arn": _arn("vpc"),
+            "arn": arn("vpc"),
             "ownerId": "{account}",
             "mainRouteTableId": lambda making: f"rtb-{making.hex(17, 'main')}",
             "defaultRouteTableId": lambda making: f"rtb-{making.hex(17, 'main')}",
@@ -222,34 +136,20 @@ NETWORK: Mapping[str, TypeRule] = {
         replace=frozenset({"cidrBlock"}),
         replace_if={"instanceTenancy": _may_not_become},
         in_use=(
-            _violates(_SUBNET, "vpcId", _VPC_TEXT),
-            _violates(_GATEWAY, "vpcId", _VPC_TEXT),
-            _violates(_ENDPOINT, "vpcId", _VPC_TEXT),
-            _violates(_GROUP, "vpcId", _VPC_TEXT),
-            _violates(_TABLE, "vpcId", _VPC_TEXT),
+            violates(SUBNET, "vpcId", _VPC_TEXT),
+            violates(GATEWAY, "vpcId", _VPC_TEXT),
+            violates(ENDPOINT, "vpcId", _VPC_TEXT),
+            violates(GROUP, "vpcId", _VPC_TEXT),
+            violates(TABLE, "vpcId", _VPC_TEXT),
         ),
-        gone_with=((_DEFAULT_GROUP, "vpcId"),),
+        gone_with=((DEFAULT_GROUP, "vpcId"),),
     ),
-    _DEFAULT_GROUP: TypeRule(
-        "VPC Default Security Group",
-        "EC2:SecurityGroup",
-        _default_group_id,
-        outputs={
-            "arn": _arn("security-group"),
-            "ownerId": "{account}",
-            "name": lambda _: "default",
-            "description": lambda _: "default VPC security group",
-        },
-        put=True,
-        references=(vpc_reference(),),
-        replace=frozenset({"vpcId"}),
-    ),
-    _SUBNET: TypeRule(
+    SUBNET: TypeRule(
         "EC2 Subnet",
         "EC2:Subnet",
         "subnet-{hex17}",
         outputs={
-            "arn": _arn("subnet"),
+            "arn": arn("subnet"),
             "ownerId": "{account}",
             "availabilityZone": _zone_name,
             "availabilityZoneId": _zone_id,
@@ -260,30 +160,30 @@ NETWORK: Mapping[str, TypeRule] = {
         references=(vpc_reference(),),
         validate=(_zone_exists, _inside),
         in_use=tuple(
-            _violates(token, path, _SUBNET_TEXT)
+            violates(token, path, _SUBNET_TEXT)
             for token, path in (
-                (_INSTANCE, "subnetId"),
-                (_NAT, "subnetId"),
-                (_ENDPOINT, "subnetIds"),
-                (_LUSTRE, "subnetIds"),
-                (_INTERFACE, "subnetId"),
+                (INSTANCE, "subnetId"),
+                (NAT, "subnetId"),
+                (ENDPOINT, "subnetIds"),
+                (LUSTRE, "subnetIds"),
+                (INTERFACE, "subnetId"),
             )
         ),
-        gone_with=((_ASSOCIATION, "subnetId"),),
+        gone_with=((ASSOCIATION, "subnetId"),),
     ),
-    _GATEWAY: TypeRule(
+    GATEWAY: TypeRule(
         "EC2 Internet Gateway",
         "EC2:InternetGateway",
         "igw-{hex17}",
-        outputs={"arn": _arn("internet-gateway"), "ownerId": "{account}"},
+        outputs={"arn": arn("internet-gateway"), "ownerId": "{account}"},
         references=(vpc_reference(),),
     ),
-    _ALLOCATION: TypeRule(
+    ALLOCATION: TypeRule(
         "EC2 EIP",
         "EC2:Address",
         "eipalloc-{hex17}",
         outputs={
-            "arn": _arn("elastic-ip"),
+            "arn": arn("elastic-ip"),
             "allocationId": "{id}",
             "publicIp": _public_ip,
             "publicDns": lambda making: f"ec2-{_public_ip(making).replace('.', '-')}.compute-1.amazonaws.com",
@@ -294,17 +194,17 @@ NETWORK: Mapping[str, TypeRule] = {
         replace=frozenset({"address", "domain", "networkBorderGroup", "publicIpv4Pool"}),
         in_use=(
             InUse(
-                _NAT, "allocationId", "InvalidIPAddress.InUse", "Address with allocation ID {id} is in use by {user}."
+                NAT, "allocationId", "InvalidIPAddress.InUse", "Address with allocation ID {id} is in use by {user}."
             ),
         ),
     ),
-    _NAT: TypeRule(
+    NAT: TypeRule(
         "EC2 NAT Gateway",
         "EC2:NatGateway",
         "nat-{hex17}",
         outputs={
             "networkInterfaceId": lambda making: f"eni-{making.hex(17, 'eni')}",
-            "privateIp": _private_ip,
+            "privateIp": private_ip,
             "publicIp": _allocated,
             "vpcId": _vpc_of,
             "associationId": lambda making: f"eipassoc-{making.hex(17, 'as')}",
@@ -315,25 +215,25 @@ NETWORK: Mapping[str, TypeRule] = {
             subnet_reference(),
             Reference(
                 "allocationId",
-                (_ALLOCATION,),
+                (ALLOCATION,),
                 "InvalidAllocationID.NotFound",
                 "The allocation ID '{value}' does not exist",
             ),
         ),
     ),
-    _TABLE: TypeRule(
+    TABLE: TypeRule(
         "EC2 Route Table",
         "EC2:RouteTable",
         "rtb-{hex17}",
-        outputs={"arn": _arn("route-table"), "ownerId": "{account}"},
+        outputs={"arn": arn("route-table"), "ownerId": "{account}"},
         replace=frozenset({"vpcId"}),
         references=(vpc_reference(),),
         in_use=(
-            _violates(_ASSOCIATION, "routeTableId", "The routeTable '{id}' has dependencies and cannot be deleted."),
+            violates(ASSOCIATION, "routeTableId", "The routeTable '{id}' has dependencies and cannot be deleted."),
         ),
-        gone_with=((_ROUTE, "routeTableId"),),
+        gone_with=((ROUTE, "routeTableId"),),
     ),
-    _ROUTE: TypeRule(
+    ROUTE: TypeRule(
         "EC2 Route",
         "EC2:Route",
         _route_id,
@@ -342,27 +242,27 @@ NETWORK: Mapping[str, TypeRule] = {
             {"routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId"}
         ),
         references=(
-            _table_reference(),
+            table_reference(),
             Reference(
                 "gatewayId",
-                (_GATEWAY, _ENDPOINT),
+                (GATEWAY, ENDPOINT),
                 "InvalidInternetGatewayID.NotFound",
                 "The internetGateway ID '{value}' does not exist",
             ),
             Reference(
-                "natGatewayId", (_NAT,), "InvalidNatGatewayID.NotFound", "The natGateway ID '{value}' does not exist"
+                "natGatewayId", (NAT,), "InvalidNatGatewayID.NotFound", "The natGateway ID '{value}' does not exist"
             ),
         ),
         unique=("routeTableId", "destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId"),
         exists=Refusal("RouteAlreadyExists", "The route identified by {destinationCidrBlock} already exists."),
         import_id="{routeTableId}_{destinationCidrBlock}{destinationIpv6CidrBlock}{destinationPrefixListId}",
     ),
-    _ASSOCIATION: TypeRule(
+    ASSOCIATION: TypeRule(
         "EC2 Route Table Association",
         "EC2:RouteTable",
         "rtbassoc-{hex17}",
         replace=frozenset({"subnetId", "gatewayId"}),
-        references=(_table_reference(), subnet_reference()),
+        references=(table_reference(), subnet_reference()),
         unique=("subnetId", "gatewayId"),
         exists=Refusal(
             "Resource.AlreadyAssociated",
@@ -370,12 +270,12 @@ NETWORK: Mapping[str, TypeRule] = {
         ),
         import_id="{subnetId}{gatewayId}/{routeTableId}",
     ),
-    _ENDPOINT: TypeRule(
+    ENDPOINT: TypeRule(
         "EC2 VPC Endpoint",
         "EC2:VpcEndpoint",
         "vpce-{hex17}",
         outputs={
-            "arn": _arn("vpc-endpoint"),
+            "arn": arn("vpc-endpoint"),
             "ownerId": "{account}",
             "state": lambda _: "available",
             "prefixListId": lambda making: (
@@ -393,44 +293,7 @@ NETWORK: Mapping[str, TypeRule] = {
             vpc_reference(),
             subnet_reference("subnetIds"),
             group_reference("securityGroupIds"),
-            _table_reference("routeTableIds"),
+            table_reference("routeTableIds"),
         ),
-    ),
-    _GROUP: TypeRule(
-        "EC2 Security Group",
-        "EC2:SecurityGroup",
-        "sg-{hex17}",
-        named="name",
-        prefix="namePrefix",
-        outputs={"arn": _arn("security-group"), "ownerId": "{account}"},
-        defaults={"description": "Managed by Pulumi", "revokeRulesOnDelete": False},
-        replace=frozenset({"name", "namePrefix", "description", "vpcId"}),
-        references=(vpc_reference(),),
-        unique=("vpcId", "name"),
-        exists=Refusal("InvalidGroup.Duplicate", "The security group '{name}' already exists for VPC '{vpcId}'"),
-        in_use=tuple(
-            _violates(token, path, _GROUP_TEXT)
-            for token, path in (
-                (_INSTANCE, "vpcSecurityGroupIds"),
-                (_ENDPOINT, "securityGroupIds"),
-                (_LUSTRE, "securityGroupIds"),
-                (_INTERFACE, "securityGroups"),
-            )
-        )
-        + tuple(
-            _violates(token, "referencedSecurityGroupId", _GROUP_TEXT, but_own="securityGroupId")
-            for token in (_INGRESS, _EGRESS)
-        ),
-        gone_with=((_INGRESS, "securityGroupId"), (_EGRESS, "securityGroupId")),
-    ),
-    _INGRESS: _rule("VPC Security Group Ingress Rule", "EC2:SecurityGroupIngress"),
-    _EGRESS: _rule("VPC Security Group Egress Rule", "EC2:SecurityGroupEgress"),
-    _INTERFACE: TypeRule(
-        "EC2 Network Interface",
-        "EC2:NetworkInterface",
-        ENI,
-        outputs={"arn": _arn("network-interface"), "ownerId": "{account}", "privateIp": _private_ip},
-        replace=frozenset({"subnetId"}),
-        references=(subnet_reference(), group_reference("securityGroups")),
     ),
 }
