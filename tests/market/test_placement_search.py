@@ -168,7 +168,7 @@ def _judge(search: Search, chosen: tuple[Candidate, ...], counts: tuple[int, ...
     ceiling = search.tariff.ceiling(gpus)
     if ceiling is not None and judged > ceiling:
         return None
-    throughput = search.throughput(kinds, counts, joint_of([each.site for each in chosen]))
+    throughput = search.throughput(kinds, counts, joint_of([each.site for each in chosen], search.links))
     return Vector(rounded(total), throughput, loss_s)
 
 

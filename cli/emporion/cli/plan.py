@@ -34,6 +34,12 @@ __all__ = ["plan"]
     help="What the recommendation weighs most.",
 )
 @click.option(
+    "--links",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Measured links between sites, instead of EMPORION_HOME/links.csv.",
+)
+@click.option(
     "--max-pools", type=click.IntRange(1, 4), default=2, show_default=True, help="Different machine types at most."
 )
 @click.option("--pin", metavar="STACK", help="Write the recommended placement to a stack's configuration.")
@@ -49,6 +55,7 @@ def plan(
     offers: Path | None,
     rates: tuple[str, ...],
     prefer: str,
+    links: Path | None,
     max_pools: int,
     pin: str | None,
     diff: str | None,
@@ -69,7 +76,7 @@ def plan(
     emporion plan intents/demo.yaml --max-cost '$14/hr' --pin demo
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
     _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
-    from emporion.cli.planning import catalogue, exchange
+    from emporion.cli.planning import catalogue, exchange, observed
 
     worth = exchange(rates)
     if show_intent:
@@ -80,7 +87,14 @@ def plan(
     market = catalogue(offers, worth)
     wanted = _intent(intent, flags, worth, lambda read: place_problems(read, market))
     made = make_plan(
-        wanted, market, clouds=installed_clouds(), now=now(), prefer=prefer, max_pools=max_pools, rates=worth
+        wanted,
+        market,
+        clouds=installed_clouds(),
+        now=now(),
+        prefer=prefer,
+        max_pools=max_pools,
+        rates=worth,
+        observed=observed(links),
     )
     if explain is not None:
         return _explain(made, explain, as_json=as_json)

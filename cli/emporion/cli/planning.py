@@ -12,10 +12,11 @@ from emporion.cli.context import environment, home, now
 if TYPE_CHECKING:
     from emporion.market.intent import Intent
     from emporion.market.money import Rate
+    from emporion.market.observed import Observed
     from emporion.market.offers import Catalogue
     from emporion.market.plan import Plan
 
-__all__ = ["catalogue", "exchange", "offers_folder", "plan_or_fail"]
+__all__ = ["catalogue", "exchange", "observed", "offers_folder", "plan_or_fail"]
 
 
 def exchange(rates: tuple[str, ...]) -> Mapping[str, Rate]:
@@ -51,6 +52,16 @@ def catalogue(offers: Path | None, rates: Mapping[str, Rate] | None = None) -> C
 _STDIN = Path("/dev/stdin")
 
 
+def observed(links: Path | None = None) -> Observed:
+    """Return what was measured and seen (EMPORION_HOME/links.csv or `links`, EMPORION_HOME/observed/).
+
+    Raises: UserError E-OBSERVED: every problem of a file.
+    """
+    from emporion.market.observed import load_observed
+
+    return load_observed(home(), links)
+
+
 def plan_or_fail(intent: Intent, at: datetime) -> Plan:
     """Return the plan of an intent over everything on offer, at a time.
 
@@ -59,7 +70,7 @@ def plan_or_fail(intent: Intent, at: datetime) -> Plan:
     from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan
 
-    plan = make_plan(intent, catalogue(None), clouds=installed_clouds(), now=at)
+    plan = make_plan(intent, catalogue(None), clouds=installed_clouds(), now=at, observed=observed())
     if plan.error is not None:
         raise plan.error
     return plan

@@ -1,46 +1,24 @@
-"""Where offers stand and what lies between: sites, areas, links, and the resource graph that a search walks.
+"""The resource graph that a search walks: offers at sites, and the links between the sites.
 
-A link between sites is modelled, never measured here: great-circle distance over fibre plus a constant. A region whose
-place is not known has links of unknown latency; a latency bound refuses them, the performance model assumes the worst.
+Nothing is stored for every pair of sites: a link is worked out when it is looked at (docs/adr/0011-graph-is-arrays.md).
+`nodes()` and `links()` show the graph with every attribute that is known (docs/explanation/resource-graph.md).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from typing import NamedTuple
+from itertools import combinations
 
+from emporion.market.graph_view import GraphLink, GraphNode, link_view, node_view, within_view
+from emporion.market.links import Link, Links, Site, link
+from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.performance import Machine, machine
-from emporion.market.placement.figures import figure
-from emporion.market.sites import region_info
 from emporion.market.stability import Hazard, hazard
 
-__all__ = ["NANO", "Kind", "Link", "ResourceGraph", "Site", "link", "nano"]
-
-
-class Site(NamedTuple):
-    """The smallest place where nodes share a fabric."""
-
-    provider: str
-    region: str
-    zone: str | None
-
-    def __str__(self) -> str:
-        """Return `aws us-east-1 use1-az2`."""
-        return " ".join(part for part in self if part)
-
-
-class Link(NamedTuple):
-    """What joins two sites; modelled."""
-
-    latency_ms: float | None
-    """One way; None: a place is not known."""
-    bandwidth_gbps: float | None
-    """None: that of the machines' own network."""
+__all__ = ["NANO", "GraphLink", "GraphNode", "Kind", "Link", "Links", "ResourceGraph", "Site", "link", "nano"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,31 +29,6 @@ class Kind:
     hazard: Hazard
     vram_bytes: int
     """Of the whole machine, nominal; 0 where it is not known."""
-
-
-@lru_cache(maxsize=65536)
-def link(one: Site, other: Site) -> Link:
-    """Return the modelled link between two different sites."""
-    if one[:2] == other[:2]:
-        return Link(figure("zones_latency_ms"), None)
-    places = [region_info(site.provider, site.region) for site in (one, other)]
-    points = [
-        (math.radians(place.lat), math.radians(place.lon))
-        for place in places
-        if place and place.lat is not None and place.lon is not None
-    ]
-    if len(points) < 2:  # noqa: PLR2004 - a link has two ends
-        return Link(None, figure("regions_gbps"))
-    km = _great_circle_km(*sorted(points))
-    latency_ms = km * figure("route_factor") / figure("fibre_km_per_ms") + figure("regions_constant_ms")
-    return Link(round(latency_ms, 1), figure("regions_gbps"))
-
-
-def _great_circle_km(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the haversine distance on a sphere of the earth's mean radius."""
-    (lat1, lon1), (lat2, lon2) = one, other
-    square = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
-    return 2 * 6371.0 * math.asin(math.sqrt(square))
 
 
 NANO = 1_000_000_000
@@ -93,7 +46,10 @@ class ResourceGraph:
     the machine, or only at the place, is asked once for each.
     """
 
-    def __init__(self, offers: Iterable[Offer]) -> None:
+    def __init__(self, offers: Iterable[Offer], observed: Observed = NOTHING) -> None:
+        """Give the machines, places and kinds numbers; what was observed takes the place of what is modelled."""
+        self.observed = observed
+        self.link_table = Links(observed.links)
         self.offers: Sequence[Offer] = offers if isinstance(offers, tuple) else tuple(offers)
         self.spec_offers: list[Offer] = []
         """One offer of each spec."""
@@ -112,7 +68,7 @@ class ResourceGraph:
         specs: dict[tuple[object, ...], int] = {}
         sites: dict[Site, int] = {}
         kinds: dict[tuple[object, ...], int] = {}
-        kind_of: dict[tuple[int, str], int] = {}
+        kind_of: dict[tuple[int, str | int], int] = {}
         for offer in self.offers:
             spec = specs.setdefault(_spec(offer), len(specs))
             if spec == len(self.spec_offers):
@@ -122,17 +78,55 @@ class ResourceGraph:
             if number == len(self.site_list):
                 self.site_list.append(site)
                 self.site_offers.append(offer)
-            kind = kind_of.get((spec, offer.region))
+            place = number if self._differs(offer) else offer.region
+            kind = kind_of.get((spec, place))
             if kind is None:
-                looks = (machine(offer), hazard(offer), _vram_bytes(offer))
+                looks = (self._machine(offer, site), hazard(offer, self.observed.spot_events), _vram_bytes(offer))
                 kind = kinds.setdefault(looks, len(kinds))
-                kind_of[spec, offer.region] = kind
+                kind_of[spec, place] = kind
                 if kind == len(self.kind_list):
                     self.kind_list.append(Kind(*looks))
             self.specs.append(spec)
             self.sites.append(number)
             self.kinds.append(kind)
             self.prices.append(nano(offer.usd_per_hour))
+
+    def _differs(self, offer: Offer) -> bool:
+        """Return whether something was observed by which one zone of the offer's region may differ from the others."""
+        observed = self.observed
+        if observed is NOTHING:
+            return False
+        provider, region = offer.provider, offer.region
+        return observed.spot_events.at(provider, region) or self.link_table.measures_within(provider, region)
+
+    def _machine(self, offer: Offer, site: Site) -> Machine:
+        found = machine(offer)
+        measured = self.link_table.within(site, found.fabric)
+        return found if measured is None else found._replace(hop_ms=measured.latency_ms)
+
+    def link(self, one: Site, other: Site) -> Link:
+        """Return what joins two different sites, measured where it was."""
+        return self.link_table.between(one, other)
+
+    def nodes(self) -> Iterator[GraphNode]:
+        """Yield every offer as a node with its attributes, in the order of the offers."""
+        for offer in self.offers:
+            yield node_view(offer, self.observed)
+
+    def links(self) -> Iterator[GraphLink]:
+        """Yield the fabrics within each site, then the link between every two sites, in the order of the sites.
+
+        Of 200 sites these are 19,900 links; they are worked out one by one.
+        """
+        fabrics: dict[Site, set[str]] = {site: set() for site in self.site_list}
+        for offer, number in zip(self.offers, self.sites, strict=True):
+            if offer.fabric is not None:
+                fabrics[self.site_list[number]].add(offer.fabric.value)
+        for site, names in fabrics.items():
+            for name in sorted(names):
+                yield within_view(site, name, self.link_table)
+        for one, other in combinations(self.site_list, 2):
+            yield link_view(one, other, self.link_table)
 
 
 def _spec(offer: Offer) -> tuple[object, ...]:

@@ -8,6 +8,14 @@
 Machines of one spot pool go together, so a pool counts once however many nodes it has. A spot pool without a published
 rate gets a conservative prior and is marked. `checkpoint_interval: auto` is Daly's optimum for the write time of one
 checkpoint and the mean time between interruptions.
+
+What was observed of a pool (T hours up, k interruptions) pulls its rate by the gamma-Poisson rule: a rate r per hour
+that is trusted like H hours of watching becomes
+
+    (r * H + k) / (H + T)
+
+so that few hours hardly move it and many replace it. Without an observation it is exactly the prior's
+(docs/explanation/stability.md).
 """
 
 from __future__ import annotations
@@ -19,11 +27,21 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from emporion.market.intent.model import Intent
+from emporion.market.observed.spot import SpotEvents
 from emporion.market.offer import Market, Offer
 from emporion.market.placement.figures import figure
 from emporion.market.tables import rows
 
-__all__ = ["Hazard", "Recovering", "Stability", "checkpoint_interval_s", "hazard", "recovering", "stability"]
+__all__ = [
+    "Hazard",
+    "Recovering",
+    "Stability",
+    "checkpoint_interval_s",
+    "hazard",
+    "observed_hazard",
+    "recovering",
+    "stability",
+]
 
 _DAY_S = 86_400
 
@@ -33,7 +51,7 @@ class Hazard(NamedTuple):
 
     per_day: float
     assumed: bool
-    """Whether it is the prior for pools without a published rate."""
+    """Whether it is the prior for pools without a published rate, or that prior hardly pulled by an observation."""
 
 
 class Recovering(NamedTuple):
@@ -60,14 +78,24 @@ class Stability:
         return min(self.interruptions_per_day * self.mean_recovery_s, float(_DAY_S))
 
 
-def hazard(offer: Offer) -> Hazard:
-    """Return the interruptions per day of a pool of this offer: 0 unless it is spot."""
+def hazard(offer: Offer, seen: SpotEvents | None = None) -> Hazard:
+    """Return the interruptions per day of a pool of this offer: 0 unless it is spot.
+
+    `seen` pulls the published or assumed rate; an assumed one stays marked until more was seen than it is trusted with.
+    """
     if offer.market is not Market.SPOT:
         return _NONE
     bucket = _advisor().get((offer.provider, offer.region, offer.instance_type))
-    if bucket is None:
-        return _prior()
-    return _bucket(bucket)
+    prior = _prior() if bucket is None else _bucket(bucket)
+    exposure = seen.exposure(offer) if seen is not None else None
+    return prior if exposure is None else observed_hazard(prior, *exposure)
+
+
+def observed_hazard(prior: Hazard, up_hours: float, interruptions: int) -> Hazard:
+    """Return a rate pulled by what was observed of the pool; `up_hours` is above 0."""
+    trusted_hours = figure("spot_unknown_trust_hours" if prior.assumed else "spot_published_trust_hours")
+    per_hour = (prior.per_day / 24 * trusted_hours + interruptions) / (trusted_hours + up_hours)
+    return Hazard(per_hour * 24, assumed=prior.assumed and up_hours < trusted_hours)
 
 
 _NONE = Hazard(0.0, assumed=False)

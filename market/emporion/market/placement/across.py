@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from emporion.market.graph import Kind, Site, link
+from emporion.market.graph import Kind, Site
 from emporion.market.performance import Joint
 from emporion.market.placement.candidates import Candidate, Composition, Found, full_chain, joint_of
-from emporion.market.placement.figures import figure
 from emporion.market.placement.front import Front
 from emporion.market.placement.scoring import Scoring
 
@@ -31,13 +30,13 @@ class Across:
         Those within one region come first: they are joined better.
         """
         by_region = [self._by_region(kind) for kind in each.kinds]
-        zones = Joint(figure("zones_latency_ms"), None, 2)
+        zones = Joint(*self._scoring.links.best(same_region=True), 2)
         for region in min(by_region, key=len):
             there = [shelf[region] for shelf in by_region if region in shelf]
             if len(there) == len(by_region) and len({offer.site for shelf in there for offer in shelf}) > 1:
                 self._walk(front, each, there, loss_s, zones)
         if len(set().union(*by_region)) > 1:
-            nearest = Joint(figure("regions_constant_ms"), figure("regions_gbps"), 2)
+            nearest = Joint(*self._scoring.links.best(same_region=False), 2)
             self._walk(front, each, [self._by_price(kind) for kind in each.kinds], loss_s, nearest)
 
     def _by_price(self, kind: Kind) -> list[Candidate]:
@@ -95,7 +94,8 @@ class Across:
     def _joint(self, sites: tuple[Site, ...]) -> Joint | None:
         """Return what joins sites; None: they are one, or the demand does not accept one of their links."""
         if sites not in self._joints:
-            links = [link(one, other) for one, other in combinations(set(sites), 2)]
+            table = self._scoring.links
+            links = [table.between(one, other) for one, other in combinations(set(sites), 2)]
             accepted = links and all(self._scoring.demand.accepts_link(each) for each in links)
-            self._joints[sites] = joint_of(sites) if accepted else None
+            self._joints[sites] = joint_of(sites, table) if accepted else None
         return self._joints[sites]

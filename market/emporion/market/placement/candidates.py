@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from emporion.market.graph import NANO, Kind, Site, link
+from emporion.market.graph import NANO, Kind, Links, Site
 from emporion.market.performance import Joint
 from emporion.market.placement.figures import figure
 
@@ -72,12 +72,12 @@ def rounded(nano: int) -> int:
     return (nano + STEP // 2) // STEP
 
 
-def joint_of(sites: Sequence[Site]) -> Joint | None:
+def joint_of(sites: Sequence[Site], table: Links) -> Joint | None:
     """Return the worst link among sites, None for one site."""
     distinct = sorted(set(sites), key=str)
     if len(distinct) == 1:
         return None
-    links = [link(one, other) for one, other in combinations(distinct, 2)]
+    links = [table.between(one, other) for one, other in combinations(distinct, 2)]
     unknown = figure("regions_latency_ms_unknown")
     latency_ms = max(unknown if each.latency_ms is None else each.latency_ms for each in links)
     speeds = [each.bandwidth_gbps for each in links if each.bandwidth_gbps is not None]

@@ -11,17 +11,18 @@ from functools import cached_property, lru_cache
 from emporion.market.budget import ceilings
 from emporion.market.cost import CostModel
 from emporion.market.cost_lines import Cost, CostLine
-from emporion.market.graph import NANO, ResourceGraph, Site, link, nano
+from emporion.market.graph import NANO, ResourceGraph, nano
 from emporion.market.intent.model import Gpus, Intent
-from emporion.market.offer import Fabric, Offer
+from emporion.market.observed import NOTHING, Observed
+from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue, OfferFilter
 from emporion.market.performance import workload
 from emporion.market.placement.candidates import Candidate, Found, Tariff, joint_of
 from emporion.market.placement.constraints import Constraint, Scope, offer_constraints, size_of
 from emporion.market.placement.demand import Demand, demand
-from emporion.market.placement.figures import figure
 from emporion.market.placement.front import Front, Key, Vector
-from emporion.market.placement.model import Placement, Pool, SiteLink
+from emporion.market.placement.joins import site_links
+from emporion.market.placement.model import Placement, Pool
 from emporion.market.placement.search import Search
 from emporion.market.stability import recovering
 
@@ -52,6 +53,8 @@ class Terms:
     not_deployable: Callable[[Offer], str | None]
     costs: Callable[[Intent], CostModel]
     """Return the cost model of an intent."""
+    observed: Observed = NOTHING
+    """What was seen instead of modelled."""
 
 
 def gpu_filter(gpus: Gpus | None, known: frozenset[str]) -> OfferFilter:
@@ -64,8 +67,8 @@ def gpu_filter(gpus: Gpus | None, known: frozenset[str]) -> OfferFilter:
 
 
 @lru_cache(maxsize=8)
-def _graph(catalogue: Catalogue, wanted: OfferFilter) -> ResourceGraph:
-    return ResourceGraph(catalogue.find_offers(wanted))
+def _graph(catalogue: Catalogue, wanted: OfferFilter, observed: Observed) -> ResourceGraph:
+    return ResourceGraph(catalogue.find_offers(wanted), observed)
 
 
 @dataclass
@@ -113,7 +116,13 @@ class Choice:
             wish = wish.at_one_site()
         intent = self.intent
         return Search(
-            wish, self.tariff, workload(intent.model), recovering(intent), by_cost, candidates=list(candidates)
+            wish,
+            self.tariff,
+            workload(intent.model),
+            recovering(intent),
+            by_cost,
+            self.graph.link_table,
+            candidates=list(candidates),
         )
 
     @cached_property
@@ -185,7 +194,7 @@ class Choice:
         pools = tuple(Pool(offer, count) for offer, count in zip(offers, counts, strict=True))
         total = sum(pool.gpus for pool in pools)
         used = self.demand.used(total) if self.demand.gpus else total
-        performance = search.performance(kinds, counts, joint_of(sites))
+        performance = search.performance(kinds, counts, joint_of(sites, self.graph.link_table))
         return Placement(
             pools=pools,
             vector=vector,
@@ -194,7 +203,7 @@ class Choice:
             stability=search.stability(kinds, counts),
             gpus=used,
             surplus=total - self.demand.low if self.demand.gpus else 0,
-            links=_links(offers, counts, sites),
+            links=site_links(offers, counts, sites, self.graph.link_table),
             deploy_problem=self._placement_problem(found),
         )
 
@@ -227,7 +236,7 @@ def choose(intent: Intent, catalogue: Catalogue, terms: Terms) -> Choice:
         catalogue,
         terms,
         demand(intent, terms.max_pools),
-        _graph(catalogue, gpu_filter(intent.resources.gpus, catalogue.gpus)),
+        _graph(catalogue, gpu_filter(intent.resources.gpus, catalogue.gpus), terms.observed),
         offer_constraints(intent, terms.now),
         terms.costs(intent),
     )
@@ -243,33 +252,3 @@ def _first(tests: Sequence[Callable[[Offer], str | None]], offer: Offer) -> str 
 
 def _range(wish: Demand) -> str:
     return str(wish.low) if wish.low == wish.high else f"{wish.low} to {wish.high}"
-
-
-def _links(offers: Sequence[Offer], counts: Sequence[int], sites: Sequence[Site]) -> tuple[SiteLink, ...]:
-    """Return the fabric of each site with several nodes, then what joins the sites."""
-    found = []
-    distinct = sorted(set(sites), key=str)
-    for site in distinct:
-        there = [(o, n) for o, n, at in zip(offers, counts, sites, strict=True) if at == site]
-        if sum(count for _, count in there) > 1:
-            found.append(_fabric([offer for offer, _ in there], site))
-    for i, one in enumerate(distinct):
-        for other in distinct[i + 1 :]:
-            between = link(one, other)
-            found.append(SiteLink((one, other), None, between.latency_ms, between.bandwidth_gbps, modelled=True))
-    return tuple(found)
-
-
-def _fabric(offers: Sequence[Offer], site: Site) -> SiteLink:
-    fabrics = {offer.fabric for offer in offers}
-    fabric = fabrics.pop() if len(fabrics) == 1 else Fabric.ETHERNET
-    speeds = [offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps for offer in offers]
-    known = [float(speed) for speed in speeds if speed is not None]
-    rdma = fabric is not None and fabric.rdma
-    return SiteLink(
-        (site,),
-        fabric.value if fabric else None,
-        figure("rdma_latency_ms") if rdma else figure("ethernet_latency_ms"),
-        min(known) if len(known) == len(speeds) else None,
-        modelled=True,
-    )

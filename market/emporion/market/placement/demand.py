@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from emporion.market.graph import Kind, Link
 from emporion.market.intent.model import Intent, Rdma
 from emporion.market.offer import Fabric
-from emporion.market.placement.figures import figure
+from emporion.market.performance import hop_ms
 
 __all__ = ["Demand", "demand", "divisions"]
 
@@ -88,8 +88,11 @@ class Demand:
     def _latency_problem(self, kinds: Sequence[Kind]) -> str | None:
         if self.latency_ms is None:
             return None
-        hop_ms = max(figure("rdma_latency_ms" if _rdma(kind) else "ethernet_latency_ms") for kind in kinds)
-        return f"more than {self.latency_ms:g} ms between nodes (modelled)" if hop_ms > self.latency_ms else None
+        longest = max((kind.machine for kind in kinds), key=hop_ms)
+        basis = "modelled" if longest.hop_ms is None else "measured"
+        return (
+            f"more than {self.latency_ms:g} ms between nodes ({basis})" if hop_ms(longest) > self.latency_ms else None
+        )
 
     def accepts_link(self, between: Link) -> bool:
         """Return whether nodes may stand at both ends of a link."""

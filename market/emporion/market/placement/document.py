@@ -43,12 +43,15 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def _catalogue(plan: Plan) -> dict[str, Any]:
-    """Return what was planned over; `rates` only where the user gave some."""
+    """Return what was planned over; `rates` and `observed` only where there were some."""
     rates = [
         {"currency": currency, "usd": plain_usd(rate.usd), "as_of": rate.as_of}
         for currency, rate in sorted(plan.rates.items())
     ]
     told: dict[str, Any] = {"version": plan.catalogue.version, "as_of": plan.catalogue.as_of}
+    seen = plan.choice.terms.observed
+    counts = {"links": len(seen.links), "spot_events": len(seen.spot), "nodes": len(seen.nodes)}
+    told |= {"observed": counts} if any(counts.values()) else {}
     return {**told, "rates": rates} if rates else told
 
 
@@ -71,6 +74,9 @@ def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
         "performance": {
             "images_per_second": _significant(performance.images_per_second),
             "tokens_per_second": _significant(performance.tokens_per_second),
+            "sequences_per_second": None
+            if performance.sequences_per_second is None
+            else _significant(performance.sequences_per_second),
             "scaling_efficiency": round(performance.scaling_efficiency, 4),
             "derived": performance.derived,
         },
@@ -109,6 +115,9 @@ def _link(link: SiteLink) -> dict[str, Any]:
         "latency_ms": link.latency_ms,
         "bandwidth_gbps": link.bandwidth_gbps,
         "modelled": link.modelled,
+        "bandwidth_modelled": link.bandwidth_modelled,
+        "source": link.source,
+        "as_of": link.as_of,
     }
 
 

@@ -26,7 +26,12 @@ class SiteLink:
     """One way."""
     bandwidth_gbps: float | None
     modelled: bool
-    """Whether the figures come from a model (docs/explanation/placement.md) instead of the catalogue."""
+    """Whether the latency comes from a model (docs/explanation/resource-graph.md) instead of a measurement."""
+    bandwidth_modelled: bool
+    """Whether the bandwidth comes from a model instead of the catalogue or a measurement."""
+    source: str | None = None
+    """Who measured it; None: modelled."""
+    as_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,11 @@ from emporion.market.cost import CostModel
 from emporion.market.errors import UserError, UserErrors
 from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
 from emporion.market.money import Rate
+from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
 from emporion.market.placement.ages import age_warnings
+from emporion.market.placement.assumptions import assumed_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error
 from emporion.market.placement.model import Placement, Rejection, Relaxation
@@ -71,12 +73,14 @@ def make_plan(
     max_pools: int = 2,
     prefer: str = "balanced",
     rates: Mapping[str, Rate] | None = None,
+    observed: Observed = NOTHING,
 ) -> Plan:
     """Return the plan of an intent.
 
     `clouds` are those with a component (`installed_clouds()`), `now` is aware of its time zone, `max_pools` is how many
     different offers a placement may have (1 to 4), `rates` are what amounts were converted by, for the report. A plan
-    of an intent that nothing serves is not feasible and has an error; it is not raised.
+    of an intent that nothing serves is not feasible and has an error; it is not raised. `observed` is what was measured
+    and seen (`load_observed`).
 
     Raises: UserError E-PROVIDER, E-REGION: every provider and region that the intent names and that is not there;
     E-PREFER: when there is no such preference.
@@ -86,10 +90,11 @@ def make_plan(
     if problems:
         raise UserErrors.of(problems)
     costs = _cost_models(catalogue)
-    terms = Terms(now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs)
+    terms = Terms(now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs, observed)
     choice = choose(intent, catalogue, terms)
     solutions, others = choice.placements()
     deployable = [each for each in solutions if each.deployable]
+    recommended = recommend(deployable, picked) if deployable else None
     changes = () if solutions else tuple(relaxations(intent, catalogue, terms))
     return Plan(
         intent,
@@ -99,9 +104,16 @@ def make_plan(
         choice,
         tuple(solutions),
         tuple(others),
-        recommend(deployable, picked) if deployable else None,
+        recommended,
         changes,
-        tuple(dict.fromkeys(_warnings(intent, catalogue, [*solutions, *others], now))),
+        tuple(
+            dict.fromkeys(
+                [
+                    *_warnings(intent, catalogue, [*solutions, *others], now),
+                    *(assumed_warnings(recommended, intent, observed) if recommended else ()),
+                ]
+            )
+        ),
         None if solutions else infeasible_error(choice, changes),
         rates or {},
     )

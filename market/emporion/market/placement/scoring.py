@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from emporion.market.graph import Kind
+from emporion.market.graph import Kind, Links
 from emporion.market.performance import Joint, Performance, Workload, performance
 from emporion.market.placement.candidates import Candidate, Composition, Found, Tariff, full_chain, rounded
 from emporion.market.placement.demand import Demand
@@ -25,6 +25,8 @@ class Scoring:
     recovery: Recovering
     by_cost: bool = False
     """Compare by cost alone: the front is then the one cheapest placement."""
+    links: Links = field(default_factory=Links)
+    """What lies between sites."""
     _overheads: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict)
 
     def stability(self, kinds: Sequence[Kind], counts: Sequence[int]) -> Stability:

@@ -1,0 +1,72 @@
+"""Readings of machine types at a place: what the resource graph shows and no model uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from emporion.market.observed.table import Row, Sheet
+
+__all__ = ["NODE_COLUMNS", "NodeReading", "read_nodes"]
+
+NODE_COLUMNS = ("provider", "region", "zone", "instance_type", "source", "as_of")
+_OPTIONAL = ("storage_iops", "temperature_c", "spot_placement_score")
+_IOPS = (1.0, 100_000_000.0)
+_CELSIUS = (-40.0, 150.0)
+_SCORE = (1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReading:
+    """What was read of one machine type at one place; None: not read."""
+
+    provider: str
+    region: str
+    zone: str | None
+    """None: anywhere in the region."""
+    instance_type: str
+    storage_iops: float | None
+    """Of the scratch storage, reads and writes together."""
+    temperature_c: float | None
+    """Of the hottest GPU under load."""
+    spot_placement_score: int | None
+    """As AWS tells it, 1 to 10: shown, never converted to a rate, because no rate is promised with it."""
+    source: str
+    as_of: str
+
+
+def read_nodes(path: Path) -> tuple[NodeReading, ...]:
+    """Return the readings of a file, in its order.
+
+    Raises: UserError E-OBSERVED: with every problem of the file, each with its line.
+    """
+    sheet = Sheet(path, NODE_COLUMNS, _OPTIONAL)
+    found: list[NodeReading] = []
+    seen: dict[object, int] = {}
+    for row in sheet.rows():
+        each = _reading(row)
+        if row.bad:
+            continue
+        key = (each.provider, each.region, each.zone, each.instance_type)
+        if key in seen:
+            row.problem(f"reads the same machine as line {seen[key]}", "keep one of them")
+            continue
+        seen[key] = row.line
+        found.append(each)
+    sheet.finish()
+    return tuple(found)
+
+
+def _reading(row: Row) -> NodeReading:
+    score = row.number("spot_placement_score", *_SCORE, "points", whole=True)
+    return NodeReading(
+        row.required("provider").lower(),
+        row.required("region"),
+        row.text("zone"),
+        row.required("instance_type"),
+        row.number("storage_iops", *_IOPS, "IOPS"),
+        row.number("temperature_c", *_CELSIUS, "°C"),
+        None if score is None else int(score),
+        row.required("source"),
+        row.date("as_of"),
+    )

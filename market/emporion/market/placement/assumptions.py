@@ -1,0 +1,79 @@
+"""What a placement's speed, links and stability rest on that nobody published or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emporion.market.intent.model import Intent
+from emporion.market.observed import Observed
+from emporion.market.offer import Market, Offer
+from emporion.market.performance import gpu_speed
+from emporion.market.placement.figures import figure
+from emporion.market.placement.model import Placement
+from emporion.market.stability import hazard
+
+__all__ = ["assumed_warnings"]
+
+_BILLION = 1e9
+
+
+def assumed_warnings(placement: Placement, intent: Intent, observed: Observed) -> list[str]:
+    """Return one sentence for every assumed figure that a placement was judged by."""
+    offers = [pool.offer for pool in placement.pools]
+    return [
+        *_model(placement, intent),
+        *(text for offer in offers for text in _interruptions(offer, observed)),
+        *(text for gpu in dict.fromkeys(offer.gpu for offer in offers if offer.gpu_count) for text in _speed(gpu)),
+        *_network(placement),
+        *_links(placement),
+    ]
+
+
+def _model(placement: Placement, intent: Intent) -> Iterator[str]:
+    if intent.model.parameters is None and intent.resources.gpus is not None and placement.nodes > 1:
+        billions = figure("parameters_default") / _BILLION
+        yield f"model.parameters is not set: speed and lost time assume {billions:g} billion"
+
+
+def _interruptions(offer: Offer, observed: Observed) -> Iterator[str]:
+    if offer.market is not Market.SPOT:
+        return
+    rate = hazard(offer, observed.spot_events)
+    if not rate.assumed:
+        return
+    exposure = observed.spot_events.exposure(offer)
+    basis = "no interruption rate is published"
+    if exposure is not None:
+        basis += f" and only {exposure.up_hours:g} h were observed"
+    yield f"{offer.id}: {basis}: {rate.per_day:.3g} interruptions a day are assumed"
+
+
+def _speed(gpu: str | None) -> Iterator[str]:
+    if gpu is None:
+        yield "images/s: the model of the GPU is not known, it counts as the slowest"
+    elif gpu_speed(gpu).derived:
+        yield f"images/s: none are published for {gpu}, they are derived from its memory bandwidth and TFLOPS"
+
+
+def _network(placement: Placement) -> Iterator[str]:
+    if placement.nodes == 1:
+        return
+    for pool in placement.pools:
+        offer = pool.offer
+        if offer.fabric_gbps is None and offer.network_gbps is None and offer.gpu_count:
+            gbps = figure("network_gbps_unknown")
+            yield f"{offer.id}: its network is not known: {gbps:g} Gb/s between nodes are assumed"
+
+
+def _links(placement: Placement) -> Iterator[str]:
+    for link in placement.links:
+        if len(link.ends) == 1:
+            continue
+        ends = " and ".join(map(str, link.ends))
+        if link.latency_ms is None:
+            ms = figure("regions_latency_ms_unknown")
+            yield f"between {ends}: the place of a region is not known: {ms:g} ms are assumed"
+        elif link.modelled:
+            yield f"between {ends}: {link.latency_ms:g} ms are modelled by distance, not measured"
+        if link.bandwidth_modelled and link.bandwidth_gbps is not None:
+            yield f"between {ends}: {link.bandwidth_gbps:g} Gb/s are assumed, not measured"
