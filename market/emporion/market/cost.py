@@ -26,7 +26,7 @@ from emporion.market.sites import regions
 from emporion.market.tables import DATA
 from emporion.market.transfer import checkpoint_place, on_nfs, transfer_lines
 
-__all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib"]
+__all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib", "pool_line"]
 
 CHECKPOINT_COPIES = 2
 GPU_BYTES_PER_PARAMETER = 16
@@ -208,7 +208,7 @@ class CostModel:
         `loss_s_per_day` are the seconds a day in which its machines are paid for and do not train (interruptions per
         day times mean recovery); None: unknown.
         """
-        lines = [_pool_line(pool) for pool in pools]
+        lines = [pool_line(pool) for pool in pools]
         nodes: dict[tuple[str, str], int] = {}
         for pool in pools:
             place = (pool.offer.provider, pool.offer.region)
@@ -233,7 +233,8 @@ def interruption_usd_per_hour(compute_usd_per_hour: Decimal, loss_s_per_day: int
     return (compute_usd_per_hour * loss_s_per_day / _DAY_S).quantize(_NANO, ROUND_CEILING)
 
 
-def _pool_line(pool: Pool) -> CostLine:
+def pool_line(pool: Pool) -> CostLine:
+    """Return the line of a pool's machines."""
     offer = pool.offer
     usd = pool.usd_per_hour
     item = f"{pool.count} x {offer.instance_type} {offer.market.value.replace('_', '-')}"

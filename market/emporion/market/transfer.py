@@ -187,8 +187,9 @@ def _checkpoint_traffic(intent: Intent, provider: str, region: str) -> Iterator[
     volume = _checkpoint_gb_month(interval, parameters)
     if rate is None or volume is None:
         why = f"{source}; the volume depends on the checkpoint interval and the model's parameters"
+        as_of = None if rate is None else rate.as_of
         yield CostLine(
-            _PART, "checkpoint traffic", None, None, "GB", price, None, None, why, None, "unknown", counted=False
+            _PART, "checkpoint traffic", None, None, "GB", price, None, None, why, as_of, "unknown", counted=False
         )
         return
     usd = rate.cost(volume)
