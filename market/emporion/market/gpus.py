@@ -16,9 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from emporion.market.errors import UserError
-from emporion.market.units import Count, Memory, parse_count, parse_memory, shown
+from emporion.market.units import Count, Memory, parse_count, parse_memory, plain, shown
 
-__all__ = ["Gpu", "GpuName", "all_gpus", "gpu_info", "match_model", "meets_vram", "resolve_gpu", "without_count"]
+__all__ = [
+    "Gpu", "GpuName", "all_gpus", "gpu_info", "label_of", "labels", "match_model", "meets_vram", "resolve_gpu",
+    "without_count",
+]  # fmt: skip
 
 _DATA = Path(__file__).with_name("data")
 
@@ -120,6 +123,8 @@ _TPUS: Mapping[str, tuple[str, int]] = {
     "v5p": ("tpu-v5p", 2),
     **dict.fromkeys(("v6e", "trillium"), ("tpu-v6e", 1)),
 }
+_LINE = "quadro-"
+"""A maker's line of products that no label names: with its memory, an `rtx6000-24gb` is one part."""
 _VENDORS = frozenset({"nvidia", "amd", "google", "intel"})
 _MEMORY = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[kmgt]i?b?", re.IGNORECASE)
 _COUNT = re.compile(r"[0-9]+(?:\s*\.\.\s*[0-9]+)?")
@@ -173,6 +178,22 @@ def gpu_info(gpu: str) -> Gpu:
     Raises: KeyError: when it is not an id of the table (names that people write go through `resolve_gpu`).
     """
     return _table()[gpu]
+
+
+def label_of(gpu: str) -> str:
+    """Return the capability label of an id: model and memory, whatever the board (`h100-80gb` of `h100-80gb-sxm`)."""
+    info = gpu_info(gpu)
+    return gpu.removeprefix(_LINE).removesuffix(f"-{info.board}")
+
+
+@cache
+def labels() -> Mapping[str, tuple[str, ...]]:
+    """Return every capability label with the ids that it covers, in the order of the table."""
+    found: dict[str, tuple[str, ...]] = {}
+    for gpu in _table():
+        label = label_of(gpu)
+        found[label] = (*found.get(label, ()), gpu)
+    return found
 
 
 @cache
@@ -278,6 +299,8 @@ def _model(words: list[str], memories: list[str], count: Count | None, text: str
     sizes = [parse_memory(size) for size in memories] + sizes
     family = _join(model)
     found = _families().get(_SYNONYMS.get(family, family), ()) if family else ()
+    if not found and len(sizes) == 1:
+        found = tuple(gpu_info(gpu) for gpu in labels().get(f"{family}-{plain(sizes[0].gb)}gb", ()))
     if not found or len(boards) > 1 or len({size.bytes for size in sizes}) > 1:
         raise _unknown(text)
     told = {_BOARD_OF_MEMORY[found[0].family, word] for word in words if (found[0].family, word) in _BOARD_OF_MEMORY}

@@ -226,6 +226,7 @@ def _constraints(values: Values, reading: Reading, path: str) -> Constraints:
         local_zones=values.get("local_zones", False),
         max_carbon_g_per_hour=values.get("max_carbon"),
         max_price_age_s=values.get("max_price_age"),
+        where=values.get("where"),
     )
 
 

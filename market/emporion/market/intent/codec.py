@@ -26,6 +26,8 @@ __all__ = ["SCHEMA", "intent_from_json", "intent_hash", "intent_json"]
 
 SCHEMA = "emporion.intent/1"
 _OF_THE_FILE = ("source", "positions", "flags")
+_WHEN_SET = ("where",)
+"""Fields that came later: left out while they say nothing, so that an intent without them keeps its hash."""
 
 
 def intent_json(intent: Intent) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def _mapping(value: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:  # 
         if field.name in leave_out:
             continue
         item = getattr(value, field.name)
+        if item is None and field.name in _WHEN_SET:
+            continue
         if isinstance(item, Memory):
             number = item.gib if item.binary else item.gb
             written[f"{field.name}_{'gib' if item.binary else 'gb'}"] = plain(number)

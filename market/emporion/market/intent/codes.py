@@ -23,6 +23,7 @@ CODES: Mapping[str, str] = {
     "E-UNIT": "a unit is missing, unknown, or may mean two things",
     "E-UNSUPPORTED": "a promise that this version cannot keep and will not pretend to keep",
     "E-VALUE": "a word that is not among the allowed ones, or text of the wrong form",
+    "E-WHERE": "a query over offers (`--where`) cannot be read; the place in it is shown",
     "E-YAML": "the file is not one YAML mapping of plain values",
 }
 """Code -> meaning, sorted."""

@@ -13,6 +13,7 @@ from emporion.market.errors import UserError, did_you_mean
 from emporion.market.gpus import resolve_gpu
 from emporion.market.intent.model import FallbackRule, InterruptionRule, MarketRule, Rdma, Topology
 from emporion.market.money import Money, Rate, parse_money
+from emporion.market.query import parse_query
 from emporion.market.units import (
     parse_bandwidth,
     parse_carbon,
@@ -160,6 +161,10 @@ def _size(text: str) -> object:
     return parse_memory(text, zero=True)
 
 
+def _query(text: str) -> str:
+    return parse_query(text).text
+
+
 _URL = _matching(
     r"(?:s3|gs|az|abfss|https|hf|file|nfs)://[^\s/][^\s]*", "an address of a store", "s3://bucket/prefix", limit=1024
 )
@@ -253,6 +258,9 @@ _CONSTRAINTS = Section(
         Key("local_zones", "Whether AWS Local Zones may serve it.", _flag, "true", default="false"),
         Key("max_carbon", "Emission of the whole cluster at most.", parse_carbon, "500g/h"),
         Key("max_price_age", "Offers with an older price, or one without a date, are left out.", parse_duration, "24h"),
+        Key(
+            "where", "A query over the fields of an offer that each must pass.", _query, "cuda >= 12.1 and vcpus >= 32"
+        ),
         Key("compliance", "Rules to comply with. Refused: this version enforces none.", _WORD, "hipaa", many=True),
         Key("sandbox", "Isolation of the jobs. Refused: this version has none.", _WORD, "gvisor"),
     ),

@@ -67,6 +67,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("regions", "constraints.regions", many=True),
     Flag("local_zones", "constraints.local_zones", switch=True),
     Flag("max_price_age", "constraints.max_price_age"),
+    Flag("where", "constraints.where"),
     Flag("parameters", "model.parameters"),
     Flag("precision", "model.precision"),
     Flag("hours", "model.hours"),

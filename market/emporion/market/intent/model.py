@@ -168,6 +168,8 @@ class Constraints:
     local_zones: bool = False
     max_carbon_g_per_hour: Decimal | None = None
     max_price_age_s: int | None = None
+    where: str | None = None
+    """A query that every offer passes (emporion.market.query), normalised."""
     compliance: tuple[str, ...] = ()
     sandbox: str | None = None
 

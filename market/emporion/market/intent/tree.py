@@ -65,8 +65,12 @@ class Problems:
     found: list[UserError] = field(default_factory=list)
 
     def add(self, error: UserError, path: str, at: At) -> None:
-        """Take an error up, saying where: `intent.yaml:5  resources.gpus`, or the flag."""
-        error.where = self.where(path, at)
+        """Take an error up, saying where: `intent.yaml:5  resources.gpus`, or the flag.
+
+        What the error itself shows of a long text, in lines of its own, follows.
+        """
+        excerpt = error.where if error.where and error.where.startswith("\n") else ""
+        error.where = self.where(path, at) + excerpt
         self.found.append(error)
 
     def where(self, path: str, at: At) -> str:
