@@ -107,10 +107,13 @@ def test_a_long_front_is_cut_but_never_the_recommended() -> None:
 
 def test_carbon_is_shown_when_it_was_asked() -> None:
     green = solution(1)
-    green["objectives"] = {**green["objectives"], "carbon_g_per_hour": 1234.4}
-    text = plan_text(plan(solutions=[green]))
+    green["objectives"] = {**green["objectives"], "carbon_g_per_hour": 1234}
+    green["carbon"] = {"bound": False, "unknown": []}
+    grey = {**green, "rank": 2, "carbon": {"bound": True, "unknown": ["grid of vast Oregon"]}}
+    text = plan_text(plan(solutions=[green, grey]))
     assert "GCO2/H" in text
-    assert "1234" in text
+    assert " 1234" in text
+    assert "<=1234" in text
 
 
 def test_the_wish_is_shown_as_it_was_understood() -> None:

@@ -28,10 +28,17 @@ __all__ = ["plan"]
 @rate_option
 @click.option(
     "--prefer",
-    type=click.Choice(["balanced", "cost", "speed", "stability"]),
+    metavar="WHAT",
     default="balanced",
     show_default=True,
-    help="What the recommendation weighs most.",
+    help="What the recommendation weighs most: balanced, cost, speed, stability, carbon, or weights, as "
+    "cost=0.5,speed=0.3,stability=0.2.",
+)
+@click.option(
+    "--quotas",
+    type=click.Path(path_type=Path),
+    metavar="FILE.yaml|csv",
+    help="Quotas of the account: no placement goes above one.",
 )
 @click.option(
     "--links",
@@ -55,6 +62,7 @@ def plan(
     offers: Path | None,
     rates: tuple[str, ...],
     prefer: str,
+    quotas: Path | None,
     links: Path | None,
     max_pools: int,
     pin: str | None,
@@ -76,7 +84,7 @@ def plan(
     emporion plan intents/demo.yaml --max-cost '$14/hr' --pin demo
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
     _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
-    from emporion.cli.planning import catalogue, exchange, observed
+    from emporion.cli.planning import catalogue, exchange, known_quotas, observed
 
     worth = exchange(rates)
     if show_intent:
@@ -94,6 +102,7 @@ def plan(
         prefer=prefer,
         max_pools=max_pools,
         rates=worth,
+        quotas=known_quotas(quotas),
         observed=observed(links),
     )
     if explain is not None:

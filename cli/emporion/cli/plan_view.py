@@ -106,10 +106,13 @@ def _placements(solutions: Sequence[Document]) -> str:
         "LOST S/DAY",
         *(["GCO2/H"] if carbon else []),
     ]
-    rows = [
-        [*_row(one), *([_number(one["objectives"].get("carbon_g_per_hour"))] if carbon else [])] for one in solutions
-    ]
+    rows = [[*_row(one), *([_emission(one)] if carbon else [])] for one in solutions]
     return table(heads, rows, right=_RIGHT)
+
+
+def _emission(one: Document) -> str | None:
+    most = "<=" if one["carbon"]["bound"] else ""
+    return f"{most}{_number(one['objectives']['carbon_g_per_hour'])}"
 
 
 def _row(one: Document) -> list[str | None]:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from emporion.market.money import Rate
     from emporion.market.observed import Observed
     from emporion.market.offers import Catalogue
+    from emporion.market.placement.quotas import Quota
     from emporion.market.plan import Plan
 
-__all__ = ["catalogue", "exchange", "observed", "offers_folder", "plan_or_fail"]
+__all__ = ["catalogue", "exchange", "known_quotas", "observed", "offers_folder", "plan_or_fail"]
 
 
 def exchange(rates: tuple[str, ...]) -> Mapping[str, Rate]:
@@ -50,6 +51,18 @@ def catalogue(offers: Path | None, rates: Mapping[str, Rate] | None = None) -> C
 
 
 _STDIN = Path("/dev/stdin")
+
+
+def known_quotas(path: Path | None) -> tuple[Quota, ...]:
+    """Return the quotas of a file, none without one.
+
+    Raises: UserError E-FILE, E-YAML, E-QUOTA: as `load_quotas`.
+    """
+    if path is None:
+        return ()
+    from emporion.market.placement.quota_file import load_quotas
+
+    return load_quotas(path)
 
 
 def observed(links: Path | None = None) -> Observed:

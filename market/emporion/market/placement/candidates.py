@@ -13,8 +13,9 @@ from typing import NamedTuple
 from emporion.market.graph import NANO, Kind, Links, Site
 from emporion.market.performance import Joint
 from emporion.market.placement.figures import figure
+from emporion.market.placement.quotas import Limit
 
-__all__ = ["STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "joint_of", "rounded"]
+__all__ = ["STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded"]
 
 STEP = NANO // 10_000
 """The rounding step of a compared cost."""
@@ -32,6 +33,10 @@ class Candidate(NamedTuple):
     kind: Kind
     site: Site
     size: int
+    carbon: int = 0
+    """mgCO2e per machine-hour; 0 where carbon is not asked for."""
+    limits: tuple[Limit, ...] = ()
+    """The known quotas that its machines use up."""
 
 
 class Composition(NamedTuple):
@@ -51,6 +56,19 @@ class Found(NamedTuple):
         """Machines in all."""
         return sum(count for _, count in self.parts)
 
+    @property
+    def carbon(self) -> int:
+        """MgCO2e per hour of all machines."""
+        return sum(candidate.carbon * count for candidate, count in self.parts)
+
+    def within(self, quotas: Sequence[int]) -> bool:
+        """Return whether no known quota is exceeded."""
+        used = [0] * len(quotas)
+        for candidate, count in self.parts:
+            for number, each in candidate.limits:
+                used[number] += each * count
+        return all(use <= limit for use, limit in zip(used, quotas, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
@@ -60,11 +78,20 @@ class Tariff:
     """(provider, region, nodes there) -> (1e-9 USD per hour, its upper bound or None)."""
     ceiling: Callable[[int], int | None]
     """GPUs -> the most that the judged cost may be, in 1e-9 USD per hour; None: no limit."""
+    carbon: int | None = None
+    """The most that a placement may emit, in mgCO2e per hour; None: no limit."""
+    quotas: tuple[int, ...] = ()
+    """The limit of each known quota."""
 
 
 def full_chain(compute: int, loss_s: int, overhead: int) -> int:
     """Return the cost of machines worth `compute`, with the time paid for and lost to interruptions, and the rest."""
     return compute + overhead - (-compute * loss_s // _DAY_S)
+
+
+def grams(milligrams: int) -> int:
+    """Return an emission in whole grams, rounded up: the least whole ceiling that it keeps."""
+    return -(-milligrams // 1000)
 
 
 def rounded(nano: int) -> int:

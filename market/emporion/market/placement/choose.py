@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 
 from emporion.market.budget import ceilings
+from emporion.market.carbon import emission
 from emporion.market.cost import CostModel
 from emporion.market.cost_lines import Cost, CostLine
 from emporion.market.graph import NANO, ResourceGraph, nano
@@ -23,6 +24,7 @@ from emporion.market.placement.demand import Demand, demand
 from emporion.market.placement.front import Front, Key, Vector
 from emporion.market.placement.joins import site_links
 from emporion.market.placement.model import Placement, Pool
+from emporion.market.placement.quotas import Limit, Quota, limits_of
 from emporion.market.placement.search import Search
 from emporion.market.stability import recovering
 
@@ -53,6 +55,9 @@ class Terms:
     not_deployable: Callable[[Offer], str | None]
     costs: Callable[[Intent], CostModel]
     """Return the cost model of an intent."""
+    carbon: bool = False
+    """Whether carbon is compared though the intent sets no ceiling on it."""
+    quotas: tuple[Quota, ...] = ()
     observed: Observed = NOTHING
     """What was seen instead of modelled."""
 
@@ -85,6 +90,11 @@ class Choice:
     failed: dict[int, str] = field(default_factory=dict)
     """Index of an offer in the graph -> its first failing constraint's reason."""
 
+    @property
+    def carbon(self) -> bool:
+        """Whether placements are compared by carbon."""
+        return self.terms.carbon or self.intent.constraints.max_carbon_g_per_hour is not None
+
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The offers that pass every constraint on single offers; fills `failed` with the others."""
@@ -95,15 +105,33 @@ class Choice:
         rest = [each.test for each in self.constraints if each.scope is Scope.OFFER]
         kinds, sites = graph.kind_list, graph.site_list
         sizes = [size_of(offer, gpus) for offer in graph.spec_offers]
+        more = self._more()
         found = []
         columns = zip(graph.offers, graph.sites, graph.specs, graph.kinds, graph.prices, strict=True)
         for number, (offer, site, spec, kind, price) in enumerate(columns):
             reason = at_site[site] or of_spec[spec] or (_first(rest, offer) if rest else None)
             if reason is None:
-                found.append(Candidate(price, offer.id, number, kinds[kind], sites[site], sizes[spec]))
+                found.append(
+                    Candidate(price, offer.id, number, kinds[kind], sites[site], sizes[spec], *more(offer, spec))
+                )
             else:
                 self.failed[number] = reason
         return found
+
+    def _more(self) -> Callable[[Offer, int], tuple[int, tuple[Limit, ...]]]:
+        """Return what tells the emission and the quotas of an offer of a spec; asked once per spec and region."""
+        carbon, quotas = self.carbon, self.terms.quotas
+        known: dict[tuple[int, str], tuple[int, tuple[Limit, ...]]] = {}
+
+        def more(offer: Offer, spec: int) -> tuple[int, tuple[Limit, ...]]:
+            key = (spec, offer.region)
+            found = known.get(key)
+            if found is None:
+                found = (emission(offer).mg_per_hour if carbon else 0, limits_of(offer, quotas) if quotas else ())
+                known[key] = found
+            return found
+
+        return more if carbon or quotas else lambda _offer, _spec: (0, ())
 
     def _reasons(self, scope: Scope, offers: Sequence[Offer]) -> list[str | None]:
         tests = [each.test for each in self.constraints if each.scope is scope]
@@ -133,7 +161,13 @@ class Choice:
             found = self.costs.overhead(provider, region, nodes)
             return nano(found.total), None if found.upper is None else nano(found.upper)
 
-        return Tariff(overhead, lru_cache(lambda gpus: ceiling_nano(self.intent, gpus)))
+        most = self.intent.constraints.max_carbon_g_per_hour
+        return Tariff(
+            overhead,
+            lru_cache(lambda gpus: ceiling_nano(self.intent, gpus)),
+            None if most is None else int(most * 1000),
+            tuple(quota.limit for quota in self.terms.quotas),
+        )
 
     def deploy_problem(self, candidate: Candidate) -> str | None:
         """Return why an offer cannot be stood up, or None."""
@@ -167,13 +201,18 @@ class Choice:
             known, upper = overhead(provider, region, nodes)
             return (known if upper is None else upper), upper
 
-        points = replace(search, tariff=Tariff(most, lambda _gpus: None)).front().points
+        free = replace(self.tariff, overhead=most, ceiling=lambda _gpus: None)
+        points = replace(search, tariff=free).front().points
         if not points:
             return None
         found = points[0][2]
         loss_s = round(search.stability([c.kind for c, _ in found.parts], [n for _, n in found.parts]).loss_s_per_day)
         _, judged = search.costs(found.parts, loss_s)
         return Decimal(judged) / NANO, sum(candidate.size * count for candidate, count in found.parts)
+
+    def least_carbon(self) -> int | None:
+        """Return the least that a placement within the budget emits, in whole gCO2e per hour; None without any."""
+        return min((vector.carbon for vector, _, _ in self.search(self.candidates).front().points), default=None)
 
     def placements(self) -> tuple[list[Placement], list[Placement]]:
         """Return the solutions and the placements that cannot be stood up and that no solution dominates."""

@@ -13,11 +13,15 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 
+from emporion.market.carbon import emission
 from emporion.market.gpus import Gpu, GpuName, all_gpus, meets_vram, resolve_gpu
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
 from emporion.market.placement.ages import age_s
+from emporion.market.placement.candidates import grams
+from emporion.market.query import Query, parse_query
 from emporion.market.sites import region_matches
+from emporion.market.units import plain
 
 __all__ = ["Constraint", "Scope", "offer_constraints", "size_of", "too_small"]
 
@@ -47,7 +51,7 @@ class Constraint:
 def offer_constraints(intent: Intent, now: datetime) -> tuple[Constraint, ...]:
     """Return the constraints of an intent on single offers, in the order in which they are asked."""
     resources = intent.resources
-    found = [*_places(intent), *_sale(intent, now), *_host(resources)]
+    found = [*_places(intent), *_sale(intent, now), *_host(resources), *_queried(intent.constraints.where, now)]
     if resources.gpus is not None:
         found[len(found) :] = _gpus(resources.gpus)
     if resources.network.rdma is Rdma.REQUIRED:
@@ -145,6 +149,16 @@ def _sale(intent: Intent, now: datetime) -> list[Constraint]:
                 lambda offer: f"${offer.usd_per_hour}/hr {offer.market.value}",
             )
         )
+    if intent.constraints.max_carbon_g_per_hour is not None:
+        found.append(
+            Constraint(
+                "constraints.max_carbon",
+                Scope.OFFER,
+                f"{plain(intent.constraints.max_carbon_g_per_hour)} g/h",
+                _unknown_carbon,
+                _carbon,
+            )
+        )
     most_s = intent.constraints.max_price_age_s
     if most_s is not None:
         found.append(
@@ -161,10 +175,42 @@ def _sale(intent: Intent, now: datetime) -> list[Constraint]:
     return found
 
 
+def _unknown_carbon(offer: Offer) -> str | None:
+    """Fail every machine whose emission is not known: a bound does not keep a ceiling."""
+    unknown = emission(offer).unknown
+    return f"carbon not known: {', '.join(unknown)}" if unknown else None
+
+
+def _carbon(offer: Offer) -> str:
+    found = emission(offer)
+    return f"{'at most ' if found.unknown else ''}{grams(found.mg_per_hour)} g/h per machine"
+
+
 def _reserved(offer: Offer, reservation: str | None) -> str | None:
     if offer.market is Market.RESERVED and reservation is None:
         return "sold by reservation only, access.reservation names none"
     return None
+
+
+def _queried(where: str | None, now: datetime) -> list[Constraint]:
+    """Return one constraint for each part of a query that all must hold."""
+    if where is None:
+        return []
+    query = parse_query(where)
+    return [_part(part, now) for part in query.parts or (query,)]
+
+
+def _part(part: Query, now: datetime) -> Constraint:
+    def test(offer: Offer) -> str | None:
+        answer = part.test(offer, now)
+        if answer is None:
+            return f"{', '.join(part.unknown(offer, now))} unknown"
+        return None if answer else f"not {part.text}"
+
+    def saw(offer: Offer) -> str:
+        return ", ".join(f"{name} {part.shown(name, offer, now)}" for name in part.fields)
+
+    return Constraint("constraints.where", Scope(part.scope), part.text, test, saw)
 
 
 def _host(resources: Resources) -> list[Constraint]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from emporion.market.carbon import emission
 from emporion.market.cost_lines import plain_usd
+from emporion.market.fallback import keeps_budget, on_demand_cost
 from emporion.market.intent import intent_json
 from emporion.market.placement.model import Placement, Pool, SiteLink
 from emporion.market.placement.planning import Plan
+from emporion.market.placement.recommendation import recommendation
 from emporion.market.placement.relax import usd
 
 __all__ = ["SCHEMA", "plan_json"]
@@ -26,6 +29,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "intent": intent_json(plan.intent),
         "catalogue": _catalogue(plan),
         "feasible": plan.feasible,
+        "recommendation": _recommendation(plan),
         "solutions": [_placement(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
         "not_deployable": [_placement(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
         "rejected": [{"reason": each.reason, "offers": each.offers, "example": each.example} for each in plan.rejected],
@@ -40,6 +44,11 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         ],
         "warnings": warnings,
     }
+
+
+def _recommendation(plan: Plan) -> dict[str, Any] | None:
+    found = recommendation(plan)
+    return None if found is None else {"rank": found.rank, "prefer": found.prefer, "why": found.why}
 
 
 def _catalogue(plan: Plan) -> dict[str, Any]:
@@ -69,8 +78,9 @@ def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
             "usd_per_hour": plain_usd(usd(placement.vector.cost)),
             "throughput": placement.vector.throughput,
             "loss_s_per_day": placement.vector.loss_s,
+            **({"carbon_g_per_hour": placement.vector.carbon} if plan.choice.carbon else {}),
         },
-        "cost": placement.cost.to_json(),
+        "cost": {**placement.cost.to_json(), "fallback": _fallback(placement, plan)},
         "performance": {
             "images_per_second": _significant(performance.images_per_second),
             "tokens_per_second": _significant(performance.tokens_per_second),
@@ -87,6 +97,27 @@ def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
             "assumed": stability.assumed,
         },
         "links": [_link(link) for link in placement.links],
+        **(_carbon(placement) if plan.choice.carbon else {}),
+    }
+
+
+def _carbon(placement: Placement) -> dict[str, Any]:
+    """Return what of a placement's emission is not known: its figure is a bound then."""
+    unknown = sorted({name for pool in placement.pools for name in emission(pool.offer).unknown})
+    return {"carbon": {"bound": bool(unknown), "unknown": unknown}}
+
+
+def _fallback(placement: Placement, plan: Plan) -> dict[str, Any] | None:
+    """Return what the placement costs with its spot machines on demand; None: none of them is spot."""
+    cost = on_demand_cost(placement.pools, placement.cost)
+    if cost is None:
+        return None
+    return {
+        "compute": plain_usd(cost.part("compute")),
+        "total": plain_usd(cost.total),
+        "upper_total": plain_usd(cost.upper_total),
+        "unknown": list(cost.unknown),
+        "keeps_budget": keeps_budget(cost, plan.intent),
     }
 
 
@@ -104,6 +135,8 @@ def _pool(pool: Pool) -> dict[str, Any]:
         "market": offer.market.value,
         "usd_per_hour": plain_usd(offer.usd_per_hour),
         "offer": offer.id,
+        "source": offer.source,
+        "as_of": offer.as_of,
     }
     return node if pool.stage is None else {"stage": pool.stage, **node}
 

@@ -12,6 +12,7 @@ from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent.model import Budget, Intent, Topology
 from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.model import Relaxation
+from emporion.market.placement.quotas import limits_of
 from emporion.market.placement.relax import usd
 
 __all__ = ["infeasible_error"]
@@ -22,6 +23,7 @@ _CODES = {
     "resources.gpus.min_vram": "E-VRAM",
     "resources.gpus.min_total_vram": "E-VRAM",
     "resources.network": "E-NETWORK",
+    "constraints.max_carbon": "E-CARBON",
 }
 """Code by the key to blame, longest prefix first; any other is E-INFEASIBLE."""
 _CENT = Decimal("0.01")
@@ -33,6 +35,7 @@ def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserE
     key = _key(relaxations)
     hints = [
         *_per_gpu(choice),
+        *_over_quota(choice),
         *(f"{each.change}: {each.after} (${plain_usd(each.total_usd_per_hour)}/hr)" for each in relaxations[:4]),
     ]
     return UserError(
@@ -103,6 +106,19 @@ def _cheapest_left(choice: Choice) -> str | None:
     if most and cost <= min(most) < judged:
         told.append(f"at most {plain_usd(_cents(judged))}, which a budget is judged by")
     return ", ".join(told)
+
+
+def _over_quota(choice: Choice) -> list[str]:
+    """Return the quotas that keep out the cheapest placement there would be without any, with what it needs."""
+    quotas = choice.terms.quotas
+    cheapest = choose(choice.intent, choice.catalogue, replace(choice.terms, quotas=())).cheapest() if quotas else None
+    if cheapest is None:
+        return []
+    needed = dict.fromkeys(quotas, 0)
+    for candidate, count in cheapest[1].parts:
+        for number, uses in limits_of(choice.graph.offers[candidate.number], quotas):
+            needed[quotas[number]] += uses * count
+    return [f"ask for more quota: {each.text}, {use} needed" for each, use in needed.items() if use > each.limit]
 
 
 def _cents(amount: Decimal) -> Decimal:

@@ -10,8 +10,10 @@ from functools import partial
 from emporion.market.budget import Ceiling, ceilings
 from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Memory, Network, Rdma, Topology
 from emporion.market.offer import Offer
-from emporion.market.placement.choose import Choice
+from emporion.market.placement.choose import Choice, choose
+from emporion.market.query import Query, parse_query
 from emporion.market.sites import region_glob
+from emporion.market.units import plain
 
 __all__ = ["Knob", "knobs"]
 
@@ -39,6 +41,7 @@ def knobs(intent: Intent) -> list[Knob]:
     return [
         *_budgets(intent),
         *_places(intent),
+        *_emission(intent),
         *_sale(intent),
         *_gpu_wishes(intent),
         *_networks(intent),
@@ -108,6 +111,47 @@ def _places(intent: Intent) -> Iterator[Knob]:
             lambda opened: _constrained(opened, max_price_age_s=None),
             _none,
         )
+    if wish.where is not None:
+        asked = parse_query(wish.where)
+        yield Knob(
+            "constraints.where",
+            asked.text,
+            "any",
+            lambda opened: _constrained(opened, where=None),
+            lambda opened, _choice: _one_less(opened, asked),
+        )
+
+
+def _emission(intent: Intent) -> Iterator[Knob]:
+    most = intent.constraints.max_carbon_g_per_hour
+    if most is not None:
+        yield Knob(
+            "constraints.max_carbon",
+            f"{plain(most)} g/h",
+            "no limit",
+            lambda opened: _constrained(opened, max_carbon_g_per_hour=None),
+            _emitted,
+        )
+
+
+def _emitted(opened: Intent, choice: Choice) -> Iterator[Step]:
+    """Offer the least ceiling, in whole grams, under which something can be placed; unknown emissions keep none."""
+    free = _constrained(opened, max_carbon_g_per_hour=_NO_LIMIT)
+    least = choose(free, choice.catalogue, choice.terms).least_carbon()
+    if least is not None:
+        yield _constrained(opened, max_carbon_g_per_hour=Decimal(least)), f"{least} g/h"
+
+
+_NO_LIMIT = Decimal(10**12)
+"""GCO2e per hour: above what any placement emits."""
+
+
+def _one_less(opened: Intent, asked: Query) -> Iterator[Step]:
+    """Offer the query without one of the parts that all must hold."""
+    for left_out in range(len(asked.parts)):
+        kept = [part.text for index, part in enumerate(asked.parts) if index != left_out]
+        shorter = parse_query(" and ".join(f"({text})" for text in kept)).text
+        yield _constrained(opened, where=shorter), shorter
 
 
 def _constrained(intent: Intent, **changes: object) -> Intent:

@@ -165,6 +165,6 @@ def _reasons(plan: Plan, placement: Placement) -> tuple[str, ...]:
     others = len(plan.solutions) - 1
     rank = plan.solutions.index(placement) + 1
     return (
-        f"solution {rank} of {others + 1}, preferred for {plan.prefer.value}",
+        f"solution {rank} of {others + 1}, preferred for {plan.prefer.text}",
         *(f"{each.offers} offers: {each.reason}" for each in plan.rejected[:5]),
     )

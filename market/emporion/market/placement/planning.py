@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property
 
 from emporion.market.budget import within_budget
+from emporion.market.carbon import carbon_warnings
 from emporion.market.clouds import Cloud
 from emporion.market.cost import CostModel
 from emporion.market.errors import UserError, UserErrors
@@ -16,6 +17,7 @@ from emporion.market.money import Rate
 from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
+from emporion.market.placement.advice import cost_advice
 from emporion.market.placement.ages import age_warnings
 from emporion.market.placement.assumptions import assumed_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
@@ -23,6 +25,7 @@ from emporion.market.placement.infeasible import infeasible_error
 from emporion.market.placement.model import Placement, Rejection, Relaxation
 from emporion.market.placement.places import place_problems
 from emporion.market.placement.prefer import Preference, preference, recommend
+from emporion.market.placement.quotas import Quota
 from emporion.market.placement.rejections import rejections
 from emporion.market.placement.relax import relaxations
 from emporion.market.sites import is_local_zone
@@ -73,29 +76,34 @@ def make_plan(
     max_pools: int = 2,
     prefer: str = "balanced",
     rates: Mapping[str, Rate] | None = None,
+    quotas: Sequence[Quota] = (),
     observed: Observed = NOTHING,
 ) -> Plan:
     """Return the plan of an intent.
 
     `clouds` are those with a component (`installed_clouds()`), `now` is aware of its time zone, `max_pools` is how many
-    different offers a placement may have (1 to 4), `rates` are what amounts were converted by, for the report. A plan
-    of an intent that nothing serves is not feasible and has an error; it is not raised. `observed` is what was measured
-    and seen (`load_observed`).
+    different offers a placement may have (1 to 4), `rates` are what amounts were converted by, for the report, `quotas`
+    are those that are known: unknown ones limit nothing. A plan of an intent that nothing serves is not feasible and
+    has an error; it is not raised. `observed` is what was measured and seen (`load_observed`).
 
     Raises: UserError E-PROVIDER, E-REGION: every provider and region that the intent names and that is not there;
-    E-PREFER: when there is no such preference.
+    E-PREFER: as `preference`.
     """
     picked = preference(prefer)
     problems = place_problems(intent, catalogue)
     if problems:
         raise UserErrors.of(problems)
     costs = _cost_models(catalogue)
-    terms = Terms(now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs, observed)
+    terms = Terms(
+        now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs, picked.carbon, tuple(quotas), observed
+    )
     choice = choose(intent, catalogue, terms)
     solutions, others = choice.placements()
     deployable = [each for each in solutions if each.deployable]
     recommended = recommend(deployable, picked) if deployable else None
     changes = () if solutions else tuple(relaxations(intent, catalogue, terms))
+    first = recommended or next(iter([*solutions, *others]), None)
+    advice = cost_advice(intent, first, [*solutions, *others], now)
     return Plan(
         intent,
         catalogue,
@@ -106,14 +114,7 @@ def make_plan(
         tuple(others),
         recommended,
         changes,
-        tuple(
-            dict.fromkeys(
-                [
-                    *_warnings(intent, catalogue, [*solutions, *others], now),
-                    *(assumed_warnings(recommended, intent, observed) if recommended else ()),
-                ]
-            )
-        ),
+        tuple(dict.fromkeys([*_warnings(choice, [*solutions, *others], recommended), *advice])),
         None if solutions else infeasible_error(choice, changes),
         rates or {},
     )
@@ -128,9 +129,8 @@ def _cost_models(catalogue: Catalogue) -> Callable[[Intent], CostModel]:
 
     def of(intent: Intent) -> CostModel:
         resources = replace(intent.resources, network=Network(), nodes_min=None, nodes_max=None)
-        return model(
-            replace(intent, resources=resources, budget=Budget(), constraints=Constraints(), lifecycle=Lifecycle())
-        )
+        rhythm = Lifecycle(checkpoint_interval_s=intent.lifecycle.checkpoint_interval_s)
+        return model(replace(intent, resources=resources, budget=Budget(), constraints=Constraints(), lifecycle=rhythm))
 
     return of
 
@@ -160,8 +160,9 @@ def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) 
     return problem
 
 
-def _warnings(intent: Intent, catalogue: Catalogue, placements: list[Placement], now: datetime) -> list[str]:
-    found = [*catalogue.warnings]
+def _warnings(choice: Choice, placements: list[Placement], recommended: Placement | None) -> list[str]:
+    intent = choice.intent
+    found = [*choice.catalogue.warnings]
     found += [f"not acted on in this version: {key}" for key in intent.not_acted_on]
     for placement in placements:
         for pool in placement.pools:
@@ -169,7 +170,12 @@ def _warnings(intent: Intent, catalogue: Catalogue, placements: list[Placement],
         found += [breach.text for breach in within_budget(placement.cost, intent) if not breach.judged]
         if placement.surplus:
             found.append(_surplus(placement))
-    return [*found, *age_warnings([pool.offer for placement in placements for pool in placement.pools], now)]
+    offers = [pool.offer for placement in placements for pool in placement.pools]
+    if choice.carbon:
+        found += carbon_warnings(offers)
+    if recommended is not None:
+        found += assumed_warnings(recommended, intent, choice.terms.observed)
+    return [*found, *age_warnings(offers, choice.terms.now)]
 
 
 def _surplus(placement: Placement) -> str:

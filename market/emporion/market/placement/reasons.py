@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 
 from emporion.market.graph import Kind, Site
-from emporion.market.placement.candidates import Candidate, Found, rounded
+from emporion.market.placement.candidates import Candidate, Found, grams, rounded
 from emporion.market.placement.choose import Choice
 from emporion.market.placement.demand import Demand
 from emporion.market.placement.front import Vector
@@ -17,7 +17,6 @@ from emporion.market.placement.search import Search
 __all__ = ["Reasons"]
 
 _OVER_BUDGET = "every placement with it is over the budget"
-_NO_BETTER = "another placement is at least as cheap, fast and stable"
 _SEVERAL = 2
 """Nodes enough to need joining: what one kind cannot do with itself, it cannot do with another."""
 _Division = tuple[tuple[int, ...], tuple[int, ...]]
@@ -41,7 +40,9 @@ class Reasons:
             problem = self._problems[key] = self._shape_problem(candidate) or ""
         if problem:
             return problem
-        return _NO_BETTER if self._within_budget(candidate) else _OVER_BUDGET
+        if not self._within_budget(candidate):
+            return _OVER_BUDGET
+        return self._over_quota(candidate) or self._over_carbon(candidate) or self._no_better
 
     def alone(self, candidate: Candidate) -> Placement | None:
         """Return the placement of one offer by itself, budget apart; None when no number of its machines serves."""
@@ -52,7 +53,7 @@ class Reasons:
                 loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
                 total, _ = search.costs(found.parts, loss_s)
                 throughput = search.throughput((candidate.kind,), counts, None)
-                return self.choice.placement(Vector(rounded(total), throughput, loss_s), (), found)
+                return self.choice.placement(Vector(rounded(total), throughput, loss_s, grams(found.carbon)), (), found)
         return None
 
     @cached_property
@@ -90,6 +91,43 @@ class Reasons:
         if not demand.gpus:
             return "no number of nodes fits"
         return f"no whole number of machines with {candidate.size} GPUs makes {_asked(demand)}"
+
+    @property
+    def _no_better(self) -> str:
+        if self.choice.carbon:
+            return "another placement is at least as cheap, fast, stable and clean"
+        return "another placement is at least as cheap, fast and stable"
+
+    def _over_quota(self, candidate: Candidate) -> str | None:
+        """Return the quota that every placement with an offer exceeds by this offer's machines alone, or None."""
+        if not candidate.limits:
+            return None
+        fewest = self._fewest(candidate)
+        for number, uses in candidate.limits:
+            quota = self.choice.terms.quotas[number]
+            if uses * fewest > quota.limit:
+                return f"quota: {quota.text}, {uses * fewest} needed"
+        return None
+
+    def _fewest(self, candidate: Candidate) -> int:
+        """Return the fewest machines of an offer's size that stand in any placement."""
+        counts = self._divisions.get(candidate.size, ())
+        return min(
+            (
+                number
+                for sizes, each in counts
+                for size, number in zip(sizes, each, strict=True)
+                if size == candidate.size
+            ),
+            default=1,
+        )
+
+    def _over_carbon(self, candidate: Candidate) -> str | None:
+        """Return that every placement with an offer emits too much, where this offer's machines alone do, or None."""
+        most = self.choice.tariff.carbon
+        if most is None or candidate.carbon * self._fewest(candidate) <= most:
+            return None
+        return f"every placement with it emits more than {grams(most)} g/h"
 
     def _place(self, candidate: Candidate) -> Site | None:
         """Return where the rest of a placement must stand; None: anywhere."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from emporion.market.graph import Kind, Links
 from emporion.market.performance import Joint, Performance, Workload, performance
-from emporion.market.placement.candidates import Candidate, Composition, Found, Tariff, full_chain, rounded
+from emporion.market.placement.candidates import Candidate, Composition, Found, Tariff, full_chain, grams, rounded
 from emporion.market.placement.demand import Demand
 from emporion.market.placement.front import Front, Vector, four_digits
 from emporion.market.stability import Recovering, Stability, stability
@@ -108,10 +108,19 @@ class Scoring:
         if len({offer.id for offer in offers}) < len(offers):
             return
         parts = tuple(sorted(zip(offers, each.counts, strict=True), key=lambda part: part[0].id))
+        found = Found(parts)
         total, judged = self.costs(parts, loss_s)
-        if self.affordable(judged, sum(offer.size * count for offer, count in parts)):
+        if self.affordable(judged, sum(offer.size * count for offer, count in parts)) and self.allowed(found):
             key = tuple(offer.id for offer, count in parts for _ in range(count))
-            front.offer(Vector(rounded(total), throughput, self.compared(loss_s)), key, Found(parts))
+            carbon = 0 if self.by_cost else grams(found.carbon)
+            front.offer(Vector(rounded(total), throughput, self.compared(loss_s), carbon), key, found)
+
+    def allowed(self, found: Found) -> bool:
+        """Return whether a placement keeps the ceiling on its emission and every known quota."""
+        tariff = self.tariff
+        if tariff.carbon is not None and found.carbon > tariff.carbon:
+            return False
+        return not tariff.quotas or found.within(tariff.quotas)
 
     def compared(self, loss_s: int) -> int:
         """Return the loss as the front compares it."""

@@ -189,12 +189,20 @@ class _Best:
 def _worth_keeping(offers: list[Candidate]) -> list[Candidate]:
     """Return the offers of one kind at one site that can stand in a placement of the front, cheapest first.
 
-    An offer goes when a cheaper or equal one has the smaller id, or is cheaper by a whole rounding step: in any
-    placement that one takes its place, and the placement gets no worse.
+    An offer goes when another that emits no more and uses up no other quota is at most as dear and has the smaller id,
+    or is cheaper by a whole rounding step: in any placement that one takes its place, and the placement gets no worse.
     """
     kept: list[Candidate] = []
-    least = min(offers).price
-    for offer in sorted(offer for offer in offers if offer.price < least + STEP):
-        if not kept or offer.id < kept[-1].id:
+    for offer in sorted(offers):
+        if not any(_replaces(other, offer) for other in kept):
             kept.append(offer)
     return kept
+
+
+def _replaces(one: Candidate, other: Candidate) -> bool:
+    """Return whether a cheaper or equal offer can stand wherever another of its kind and site does."""
+    return (
+        (one.id < other.id or one.price + STEP <= other.price)
+        and one.carbon <= other.carbon
+        and (not one.limits or one.limits == other.limits)
+    )
