@@ -100,6 +100,22 @@ def test_case_17_at_equal_price_spot_loses(market: Callable[..., Catalogue]) -> 
     assert found.pools[0].offer.market == "on_demand"
 
 
+def test_case_19_the_tier_is_part_of_the_offer_and_another_tier_does_not_take_its_place(
+    market: Callable[..., Catalogue],
+) -> None:
+    community = "runpod,global,,A6000x2,rtx-a6000,2,48,8,64,0.98,,test,2026-12-01,community"
+    secure = "runpod,global,,A6000x2,rtx-a6000,2,48,8,64,1.52,,test,2026-12-01,secure"
+    both = plan_of(market(community, secure, more=",tier"), gpus="A6000:2", max_cost="1.00", scheduler="none")
+    (found,) = both.solutions
+    (pool,) = found.pools
+    assert (pool.offer.id, pool.usd_per_hour) == (
+        "runpod/global/A6000x2@community/on_demand", Decimal("0.98"),
+    )  # fmt: skip
+    refused = plan_of(market(secure, more=",tier"), gpus="A6000:2", max_cost="1.00", scheduler="none")
+    assert refused.error is not None
+    assert (refused.error.code, "the cheapest left is 1.52" in refused.error.what) == ("E-BUDGET", True)
+
+
 @pytest.mark.parametrize(
     ("floor", "type_"),
     [({}, "h6"), ({"memory": "64GB"}, "h24"), ({"cpus": "32"}, "h48")],
@@ -163,19 +179,27 @@ def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Ca
 
 def test_case_26_a_date_still_to_come_is_no_date(market: Callable[..., Catalogue]) -> None:
     catalogue = market("aws,us-east-1,,w,A100,1,40,8,64,1.00,,test,2031-01-01")
-    assert plan_of(catalogue, gpus="A100:1").warnings == (
-        "prices of aws are dated 2031-01-01, which is still to come, and count as old",
-    )
+    told = "prices of aws are dated 2031-01-01, which is still to come, and count as old"
+    assert told in plan_of(catalogue, gpus="A100:1").warnings
     assert not plan_of(catalogue, gpus="A100:1", max_price_age="24h").feasible
 
 
-def test_case_31_the_budget_is_on_the_total(market: Callable[..., Catalogue]) -> None:
-    catalogue = market("onprem,eu,,p,H100-SXM,8,80,8,64,60,,test,2026-07")
-    plan = plan_of(catalogue, gpus="H100:8", max_cost="$57/hr", scheduler="none")
+@pytest.mark.parametrize(
+    ("row", "gpus", "providers", "budget", "left"),
+    [
+        ("aws,eu-west-1,,p,H100,8,80,96,1000,60,,test,2026-12-01", 8, "aws", "57", "60"),
+        ("gcp,us-central1,,a3,H100,8,80,96,1000,48,,test,2026-12-01", 8, "gcp", "44", "48"),
+        ("aws,us-east-1,,p,H100,8,80,96,1000,56,,test,2026-12-01", 32, "aws", "57", "224"),
+    ],
+    ids=["after the failover", "host and GPUs together", "over all nodes"],
+)
+def test_case_31_the_budget_is_on_the_total(
+    market: Callable[..., Catalogue], row: str, gpus: int, providers: str, budget: str, left: str
+) -> None:
+    plan = plan_of(market(row), gpus=f"H100:{gpus}", max_cost=budget, scheduler="none", providers=(providers,))
     assert plan.error is not None
-    assert "the cheapest left is 60." in plan.error.what
-    four = plan_of(catalogue, gpus="H100:32", max_cost="$61/hr", scheduler="none")
-    assert not four.feasible
+    assert plan.error.exit_code == 3
+    assert f"the cheapest left is {left}." in plan.error.what
 
 
 def test_case_31_the_budget_is_blamed_with_the_cheapest_left_though_another_place_is_cheaper(
@@ -197,3 +221,10 @@ def test_case_36_rdma_required_is_not_served_by_plain_ethernet(bundled: Catalogu
     none = plan_of(bundled, gpus="t4g:2", rdma="required", providers=("aws",))
     assert not none.feasible
     assert any(each.reason == "no RDMA fabric" for each in none.rejected)
+
+
+def test_case_37_a_spot_run_of_30_hours_has_no_cap_of_24(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("gcp,us-central1,us-central1-a,a2-highgpu-8g,a100-40gb,8,40,96,680,20,8,test,2026-12-01")
+    plan = plan_of(catalogue, gpus="a100:8", market="spot", hours="30")
+    (found,) = plan.solutions
+    assert found.cost.run_total == found.cost.total * 30
