@@ -1,0 +1,1 @@
+"""Intents with several stages: where each stands, what goes between them, and the exact front over all."""
