@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emporion.cli.context import now
 from emporion.cli.intent_flags import IntentCommand
 from emporion.cli.options import json_option, project_option, rate_option, world_options
-from emporion.cli.render import json_out, note, print_error, table, warn
+from emporion.cli.render import json_out, note, paint, print_error, screen_width, table, warn
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ __all__ = ["plan"]
 @click.option("--pin", metavar="STACK", help="Write the recommended placement to a stack's configuration.")
 @click.option("--diff", metavar="STACK", help="Show what pinning would change in a stack.")
 @click.option("--explain", metavar="OFFER", help="Walk one offer through every constraint.")
+@click.option(
+    "--chart/--no-chart", default=None, help="Draw the front, cost against speed; on a terminal it is drawn unasked."
+)
 @click.option("--show-intent", is_flag=True, help="Print the normalised intent with its defaults, and plan nothing.")
 @world_options
 @project_option
@@ -68,6 +72,7 @@ def plan(
     pin: str | None,
     diff: str | None,
     explain: str | None,
+    chart: bool | None,
     show_intent: bool,
     world: str | None,
     project: Path | None,
@@ -109,7 +114,7 @@ def plan(
         return _explain(made, explain, as_json=as_json)
     if pin is not None or diff is not None:
         return _pin(made, pin, diff, world, project, as_json=as_json)
-    return _print(made, as_json=as_json)
+    return _print(made, chart, as_json=as_json)
 
 
 def _one_of(given: dict[str, object]) -> None:
@@ -241,8 +246,9 @@ def _pin(
     return ExitCode.DONE
 
 
-def _print(made: Plan, *, as_json: bool) -> ExitCode:
+def _print(made: Plan, chart: bool | None = None, *, as_json: bool) -> ExitCode:
     from emporion.cli.plan_view import plan_text
+    from emporion.cli.warnings_view import grouped
     from emporion.market.plan import plan_json
 
     document = plan_json(made)
@@ -250,9 +256,22 @@ def _print(made: Plan, *, as_json: bool) -> ExitCode:
     if as_json:
         json_out(document["schema"], document)
         return code
-    click.echo(plan_text(document), nl=False)
-    for warning in made.warnings:
+    width = screen_width()
+    click.echo(plan_text(document, width=width, today=made.now.date(), chart=_chart(document, chart, width)), nl=False)
+    for warning in grouped(made.warnings):
         warn(warning)
     if made.error is not None:
         print_error(made.error)
     return code
+
+
+def _chart(document: Mapping[str, Any], wanted: bool | None, width: int) -> str:
+    """Return the picture of the front: where it was asked for, and unasked on a terminal when there is a choice."""
+    from emporion.cli.plan_summary import dots
+    from emporion.cli.scatter import Markers, scatter
+
+    drawn = dots(document)
+    if not drawn or wanted is False or (wanted is None and not (sys.stdout.isatty() and len(drawn) > 1)):
+        return ""
+    markers = Markers.of(sys.stdout.encoding)
+    return scatter(drawn, width=width, markers=markers, paint=lambda text, style: paint(text, style, sys.stdout))

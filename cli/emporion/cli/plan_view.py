@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from emporion.cli.layout import WIDE, clean
+from emporion.cli.plan_summary import recommended, summary
 from emporion.cli.render import money, table
 
 __all__ = ["plan_text"]
@@ -13,37 +17,57 @@ __all__ = ["plan_text"]
 Document = Mapping[str, Any]
 
 SHOWN_SOLUTIONS = 12
+SHOWN_OTHERS = 6
 SHOWN_REASONS = 10
 HOURS_PER_MONTH = 730
+_NARROW = 100
+"""Columns of a screen below which provider and site share a column."""
 _RIGHT = ("#", "GPUS", "$/HR", "$/GPU/HR", "IMG/S", "LOST S/DAY", "GCO2/H")
+_DROPPED = ("$/GPU/HR", "GPUS", "GPU")
 
 
-def plan_text(plan: Document) -> str:
-    """Return the tables of a plan: placements, those that cannot be stood up, cost, reasons, relaxations."""
-    return "\n\n".join(_blocks(plan)) + "\n"
+def plan_text(plan: Document, *, width: int = WIDE, today: date | None = None, chart: str = "") -> str:
+    """Return a plan as text: the answer, placements, those that cannot be stood up, cost, reasons, relaxations.
+
+    No line is longer than `width` where that can be; `today` is what ages of prices count to; `chart` is a picture of
+    the front, put below its table.
+    """
+    return "\n\n".join(_blocks(plan, width, today, chart)) + "\n"
 
 
-def _blocks(plan: Document) -> Iterator[str]:
+def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Iterator[str]:
     catalogue = plan["catalogue"]
     intent = plan["intent"]
     yield "\n".join(
         [
-            f"{intent['name']}: {_wish(intent)}",
+            *_folded(f"{clean(intent['name'])}: {clean(_wish(intent))}", width, "  "),
             f"prices of {catalogue['as_of']}, catalogue {catalogue['version']}",
             *(f"1 {one['currency']} = {one['usd']} USD, of {one['as_of']}" for one in catalogue.get("rates", ())),
         ]
     )
+    told = summary(plan, today)
+    if told:
+        yield "\n".join(line for name, text in told for line in _folded(f"{name:<13}{clean(text)}", width, " " * 13))
     if plan["solutions"]:
-        yield _solutions(plan["solutions"])
+        yield _solutions(plan["solutions"], width)
+    if chart:
+        yield chart
     if plan["not_deployable"]:
-        yield _not_deployable(plan["not_deployable"])
-    best = next((one for one in plan["solutions"] if one["recommended"]), next(iter(plan["solutions"]), None))
+        yield _not_deployable(plan["not_deployable"], width)
+    best = recommended(plan) or next(iter(plan["solutions"]), None)
     if best is not None:
-        yield _cost(best)
+        yield _cost(best, width)
     if plan["relaxations"]:
-        yield _relaxations(plan["relaxations"])
+        yield _relaxations(plan["relaxations"], width)
     if plan["rejected"]:
-        yield _rejected(plan["rejected"])
+        yield _rejected(plan["rejected"], width)
+
+
+def _folded(text: str, width: int, indent: str) -> list[str]:
+    """Return a text in lines of at most `width`, all but the first indented."""
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _wish(intent: Document) -> str:
@@ -70,44 +94,34 @@ def _given(value: object) -> bool:
     return value not in (None, False, "no", "any", [])
 
 
-def _solutions(solutions: Sequence[Document]) -> str:
+def _solutions(solutions: Sequence[Document], width: int) -> str:
     shown = [one for place, one in enumerate(solutions) if place < SHOWN_SOLUTIONS or one["recommended"]]
-    text = _placements(shown)
+    text = _placements(shown, width)
     notes = {one["deploy_note"] for one in shown if not one["deployable"] and one["deploy_note"]}
     lines = [text, *(f"not deployable: {note}" for note in sorted(notes)), *_more(len(solutions) - len(shown))]
     return "\n".join(lines)
 
 
-def _not_deployable(solutions: Sequence[Document]) -> str:
-    shown = solutions[:SHOWN_SOLUTIONS]
-    lines = ["not deployable, for comparison", _placements(shown), *_more(len(solutions) - len(shown))]
+def _not_deployable(solutions: Sequence[Document], width: int) -> str:
+    shown = solutions[:SHOWN_OTHERS]
+    lines = ["not deployable, for comparison", _placements(shown, width), *_more(len(solutions) - len(shown))]
     notes = sorted({one["deploy_note"] for one in shown if one["deploy_note"]})
-    return "\n".join([*lines, *(f"  {note}" for note in notes)])
+    return "\n".join([*lines, *(line for note in notes for line in _folded(f"  {clean(note)}", width, "    "))])
 
 
 def _more(count: int) -> list[str]:
     return [f"and {count} more: --json lists all"] if count > 0 else []
 
 
-def _placements(solutions: Sequence[Document]) -> str:
+def _placements(solutions: Sequence[Document], width: int) -> str:
     carbon = any(one["objectives"].get("carbon_g_per_hour") is not None for one in solutions)
-    heads = [
-        " ",
-        "#",
-        "PROVIDER",
-        "SITE",
-        "NODES",
-        "GPU",
-        "MARKET",
-        "GPUS",
-        "$/HR",
-        "$/GPU/HR",
-        "IMG/S",
-        "LOST S/DAY",
-        *(["GCO2/H"] if carbon else []),
-    ]
-    rows = [[*_row(one), *([_emission(one)] if carbon else [])] for one in solutions]
-    return table(heads, rows, right=_RIGHT)
+    where = ["SITE"] if width < _NARROW else ["PROVIDER", "SITE"]
+    heads = [" ", "#", *where, "NODES", "GPU", "MARKET", "GPUS", "$/HR", "$/GPU/HR", "IMG/S", "LOST S/DAY"]
+    rows = [_row(one, apart=width >= _NARROW) for one in solutions]
+    if carbon:
+        heads.append("GCO2/H")
+        rows = [[*row, _emission(one)] for row, one in zip(rows, solutions, strict=True)]
+    return table(heads, rows, right=_RIGHT, width=width, drop=_DROPPED, wrap=("NODES",))
 
 
 def _emission(one: Document) -> str | None:
@@ -115,14 +129,16 @@ def _emission(one: Document) -> str | None:
     return f"{most}{_number(one['objectives']['carbon_g_per_hour'])}"
 
 
-def _row(one: Document) -> list[str | None]:
+def _row(one: Document, *, apart: bool) -> list[str | None]:
+    """Return a placement as a row; `apart`: provider and site have a column each."""
     nodes, cost = one["nodes"], one["cost"]
     least = "" if _settled(cost) else ">="
+    sites = [node["zone"] or node["region"] for node in nodes]
+    where = [_joined(node["provider"] for node in nodes), _joined(sites)]
     return [
         "*" if one["recommended"] else " ",
         str(one["rank"]),
-        _joined(node["provider"] for node in nodes),
-        _joined(node["zone"] or node["region"] for node in nodes),
+        *(where if apart else [_joined(f"{node['provider']} {site}" for node, site in zip(nodes, sites, strict=True))]),
         " + ".join(f"{node['count']} x {node['instance_type']}" for node in nodes),
         _joined(node["gpu"] or "?" for node in nodes),
         _joined(node["market"] for node in nodes),
@@ -139,7 +155,7 @@ def _settled(cost: Document) -> bool:
     return not cost["unknown"] or cost["upper_total"] is not None
 
 
-def _joined(values: Iterator[str]) -> str:
+def _joined(values: Iterable[str]) -> str:
     return "+".join(dict.fromkeys(values))
 
 
@@ -152,13 +168,12 @@ def _speed(performance: Document) -> str | None:
     return f"~{images}" if images and performance["derived"] else images
 
 
-def _cost(best: Document) -> str:
+def _cost(best: Document, width: int) -> str:
     cost = best["cost"]
     rows = [
         [
             line["item"],
-            _plain(line["quantity"]),
-            line["unit"],
+            _quantity(line),
             _plain(line["unit_price"]),
             money(line["usd_per_hour"], 4),
             line["quality"],
@@ -169,7 +184,6 @@ def _cost(best: Document) -> str:
     heads = [
         f"COST OF {'*' if best['recommended'] else best['rank']}",
         "QUANTITY",
-        "UNIT",
         "$/UNIT",
         "$/HR",
         "QUALITY",
@@ -178,13 +192,19 @@ def _cost(best: Document) -> str:
     total = Decimal(cost["total"])
     month = f"${money(total * HOURS_PER_MONTH)} a month"
     lines = [
-        table(heads, rows, right=("QUANTITY", "$/UNIT", "$/HR")),
+        table(heads, rows, right=("QUANTITY", "$/UNIT", "$/HR"), width=width, drop=("AS OF",), wrap=heads[:1]),
         f"total ${money(total, 4)}/hr, ${money(cost['per_gpu'], 4)} per GPU and hour, {month}",
     ]
-    lines += _bounds(cost)
+    lines += [line for text in _bounds(cost) for line in _folded(text, width, "  ")]
     if cost["run_total"] is not None:
         lines.append(f"the whole run ${money(cost['run_total'])}")
     return "\n".join(lines)
+
+
+def _quantity(line: Document) -> str:
+    """Return how much of what: `200 GB-month`."""
+    quantity = _plain(line["quantity"])
+    return f"{'?' if quantity is None else quantity} {line['unit']}".rstrip()
 
 
 def _bounds(cost: Document) -> Iterator[str]:
@@ -214,9 +234,10 @@ def _plain(value: object) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _relaxations(relaxations: Sequence[Document]) -> str:
+def _relaxations(relaxations: Sequence[Document], width: int) -> str:
     rows = [[one["change"], _word(one["from"]), _word(one["to"]), money(one["total"])] for one in relaxations]
-    return table(["POSSIBLE WITH", "FROM", "TO", "$/HR"], rows, right=("$/HR",))
+    heads = ["POSSIBLE WITH", "FROM", "TO", "$/HR"]
+    return table(heads, rows, right=("$/HR",), width=width, wrap=heads[:3])
 
 
 def _word(value: object) -> str | None:
@@ -227,8 +248,9 @@ def _word(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _rejected(rejected: Sequence[Document]) -> str:
+def _rejected(rejected: Sequence[Document], width: int) -> str:
     shown = rejected[:SHOWN_REASONS]
     rows = [[str(one["offers"]), one["reason"], one["example"]] for one in shown]
-    lines = [table(["OFFERS", "NOT TAKEN BECAUSE", "EXAMPLE"], rows, right=("OFFERS",))]
+    heads = ["OFFERS", "NOT TAKEN BECAUSE", "EXAMPLE"]
+    lines = [table(heads, rows, right=("OFFERS",), width=width, wrap=heads[1:])]
     return "\n".join([*lines, *_more(len(rejected) - len(shown))])

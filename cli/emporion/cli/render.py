@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -12,6 +13,7 @@ from typing import IO, Any
 
 import click
 
+from emporion.cli.layout import WIDE, grid
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "note",
     "paint",
     "print_error",
+    "screen_width",
     "table",
     "warn",
 ]
@@ -58,21 +61,28 @@ def age(as_of: str | None, today: date) -> str:
     return f"{max(days, 0)} d"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str | None]], *, right: Iterable[str] = ()) -> str:
+def screen_width() -> int:
+    """Return the columns of the terminal that stdout is (`COLUMNS` says so first); a pipe is as wide as it takes."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str | None]],
+    *,
+    right: Iterable[str] = (),
+    width: int | None = None,
+    drop: Sequence[str] = (),
+    wrap: Iterable[str] = (),
+) -> str:
     """Return rows under heads without borders, two spaces between; columns named in `right` are aligned right.
 
-    None is printed as `?`. Lines carry no trailing blanks.
+    None is printed as `?`. Lines carry no trailing blanks and are no longer than `width` (None: the screen): columns in
+    `drop` go first, cells of columns in `wrap` go on in the next line, other texts are cut with an ellipsis.
     """
-    cells = [list(heads), *[[UNKNOWN if cell is None else str(cell) for cell in row] for row in rows]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
-    to_right = set(right)
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if head in to_right else cell.ljust(width)
-            for head, cell, width in zip(heads, row, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    )
+    cells = [[UNKNOWN if cell is None else str(cell) for cell in row] for row in rows]
+    room = screen_width() if width is None else width
+    return grid(heads, cells, width=room, right=frozenset(right), drop=drop, wrap=frozenset(wrap))
 
 
 def json_out(schema: str, payload: Mapping[str, Any]) -> None:

@@ -1,0 +1,91 @@
+"""The answer of a plan in a few lines: what is recommended and why, how old the prices are, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from emporion.cli.render import age, money
+from emporion.cli.scatter import Dot
+
+__all__ = ["dots", "machines", "recommended", "summary"]
+
+Document = Mapping[str, Any]
+
+
+def recommended(plan: Document) -> Document | None:
+    """Return the recommended solution of a plan, None without any."""
+    return next((one for one in plan["solutions"] if one["recommended"]), None)
+
+
+def machines(solution: Document) -> str:
+    """Return the machines of a solution in words: `2 x p4d.24xlarge spot, aws use1-az2`."""
+    pools = " + ".join(
+        f"{node['count']} x {node['instance_type']} {node['market'].replace('_', '-')}" for node in solution["nodes"]
+    )
+    sites = dict.fromkeys(f"{node['provider']} {node['zone'] or node['region']}" for node in solution["nodes"])
+    return f"{pools}, {' and '.join(sites)}"
+
+
+def summary(plan: Document, today: date | None) -> list[tuple[str, str]]:
+    """Return the lines by their names; `today` is what ages count to, None leaves them out."""
+    best = recommended(plan)
+    if best is None:
+        return [("recommended", "none: nothing of this can be stood up")] if plan["solutions"] else []
+    cost, goals = best["cost"], best["objectives"]
+    worth = [
+        f"${money(cost['total'])}/hr",
+        f"{goals['throughput']:g} images/s",
+        f"{goals['loss_s_per_day']} s lost a day",
+    ]
+    if goals.get("carbon_g_per_hour") is not None:
+        worth.append(f"{goals['carbon_g_per_hour']} gCO2e/h")
+    found = [("recommended", f"{machines(best)}: {', '.join(worth)}")]
+    why = plan.get("recommendation")
+    if why is not None:
+        found.append(("why", why["why"]))
+    found += [("prices", text) for text in _ages(best, today)]
+    found += [("unknown", text) for text in _unknown(cost)]
+    return found
+
+
+def _ages(best: Document, today: date | None) -> Iterator[str]:
+    dates = dict.fromkeys((node["provider"], node.get("as_of")) for node in best["nodes"])
+    told = [
+        f"{provider} of {as_of or 'no date'}{f', {age(as_of, today)} old' if today and as_of else ''}"
+        for provider, as_of in dates
+    ]
+    if told:
+        yield "; ".join(told)
+
+
+def _unknown(cost: Document) -> Iterator[str]:
+    upper, unknown = cost["upper_total"], cost["unknown"]
+    if not unknown:
+        return
+    bounds = {line["item"]: line["upper_usd_per_hour"] for line in cost["lines"] if line["usd_per_hour"] is None}
+    bounded = [item for item in unknown if upper is not None and bounds.get(item) is not None]
+    free = [item for item in unknown if item not in bounded]
+    parts = []
+    if bounded:
+        parts.append(f"{', '.join(bounded)}: at most ${money(upper)}/hr with {'it' if len(bounded) == 1 else 'them'}")
+    if free:
+        parts.append(f"{', '.join(free)}: no bound" + ("" if upper is not None else ", the total is a lower bound"))
+    yield "; ".join(parts)
+
+
+def dots(plan: Document) -> list[Dot]:
+    """Return every placement of a plan as a dot of its picture."""
+    return [
+        Dot(
+            float(Decimal(one["objectives"]["usd_per_hour"])),
+            float(one["objectives"]["throughput"]),
+            int(one["objectives"]["loss_s_per_day"]),
+            one["rank"],
+            deployable=bool(one["deployable"]),
+            recommended=bool(one["recommended"]),
+        )
+        for one in (*plan["solutions"], *plan["not_deployable"])
+    ]
