@@ -155,7 +155,7 @@ def test_commands_that_only_look_change_nothing() -> None:
         for action in (*rights.change, *rights.remove)
         if not re.match(r"\w+:(Describe|Get|List)", action)
     }
-    for command in ("plan", "preview", "refresh", "recover", "status"):
+    for command in ("offers refresh", "plan", "preview", "refresh", "recover", "status"):
         assert set(permissions.actions(command)) & changing == set(), command
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-__all__ = ["COMMANDS", "FINDS", "LOOKS", "RIGHTS", "Rights", "actions"]
+__all__ = ["COMMANDS", "FINDS", "LOOKS", "PRICES", "RIGHTS", "Rights", "actions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +240,16 @@ LOOKS: Mapping[str, tuple[str, ...]] = {
 }
 """Method of the API -> the actions it uses."""
 
+PRICES = (
+    *_actions(
+        "ec2",
+        "DescribeAvailabilityZones DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeRegions"
+        " DescribeSpotPriceHistory",
+    ),
+    "pricing:GetProducts",
+)
+"""What `live_offers.py` asks, and nothing else does: a role that refreshes prices needs no more."""
+
 FINDS: Mapping[str, tuple[str, ...]] = {
     "ec2": _actions(
         "ec2",
@@ -282,6 +292,7 @@ _CHANGE = _of(*(rights.change for rights in RIGHTS.values()))
 _REMOVE = _of(*(rights.remove for rights in RIGHTS.values()))
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "offers refresh": _of(PRICES),
     "plan": _PIN,
     "preview": _of(_PIN, _PROGRAM),
     "up": _of(_PIN, _PROGRAM, _FIND, _READ, _CHANGE, _REMOVE, LOOKS["nodes"]),
