@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["WIDE", "clean", "grid"]
+__all__ = ["WIDE", "clean", "fold", "grid"]
 
 WIDE = 1 << 20
 """Wide enough for everything: what a pipe gets."""
@@ -102,6 +102,25 @@ def _widths(
 def _lines(cell: str, width: int, wraps: bool) -> list[str]:
     if len(cell) <= width:
         return [cell]
-    if wraps:
-        return textwrap.wrap(cell, width, break_on_hyphens=False)
-    return [cell[: max(width - 1, 0)] + _CUT]
+    return fold(cell, width) if wraps else [cell[: max(width - 1, 0)] + _CUT]
+
+
+def fold(text: str, width: int, indent: str = "") -> list[str]:
+    """Return a text as lines of at most `width`, the later ones behind `indent`; ids break where their parts do."""
+    lines, line = [], ""
+    for part in _PARTS.findall(text):
+        rest = part
+        while rest:
+            room = width - len(line)
+            if len(rest.rstrip()) <= room:
+                line += rest
+                break
+            if not line.strip():  # nothing to break at: cut
+                line, rest = line + rest[:room], rest[room:]
+            lines.append(line.rstrip())
+            line = indent
+            rest = rest.lstrip()
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+_PARTS = re.compile(r"[^ /_+-]*[ /_+-]|[^ /_+-]+")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from emporion.cli.layout import WIDE, clean
+from emporion.cli.layout import WIDE, clean, fold
 from emporion.cli.plan_summary import recommended, summary
 from emporion.cli.render import money, table
 
@@ -40,14 +39,14 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
     intent = plan["intent"]
     yield "\n".join(
         [
-            *_folded(f"{clean(intent['name'])}: {clean(_wish(intent))}", width, "  "),
+            *fold(f"{clean(intent['name'])}: {clean(_wish(intent))}", width, "  "),
             f"prices of {catalogue['as_of']}, catalogue {catalogue['version']}",
             *(f"1 {one['currency']} = {one['usd']} USD, of {one['as_of']}" for one in catalogue.get("rates", ())),
         ]
     )
     told = summary(plan, today)
     if told:
-        yield "\n".join(line for name, text in told for line in _folded(f"{name:<13}{clean(text)}", width, " " * 13))
+        yield "\n".join(line for name, text in told for line in fold(f"{name:<13}{clean(text)}", width, " " * 13))
     if plan["solutions"]:
         yield _solutions(plan["solutions"], width)
     if chart:
@@ -61,13 +60,6 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
         yield _relaxations(plan["relaxations"], width)
     if plan["rejected"]:
         yield _rejected(plan["rejected"], width)
-
-
-def _folded(text: str, width: int, indent: str) -> list[str]:
-    """Return a text in lines of at most `width`, all but the first indented."""
-    if len(text) <= width:
-        return [text]
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _wish(intent: Document) -> str:
@@ -106,7 +98,7 @@ def _not_deployable(solutions: Sequence[Document], width: int) -> str:
     shown = solutions[:SHOWN_OTHERS]
     lines = ["not deployable, for comparison", _placements(shown, width), *_more(len(solutions) - len(shown))]
     notes = sorted({one["deploy_note"] for one in shown if one["deploy_note"]})
-    return "\n".join([*lines, *(line for note in notes for line in _folded(f"  {clean(note)}", width, "    "))])
+    return "\n".join([*lines, *(line for note in notes for line in fold(f"  {clean(note)}", width, "    "))])
 
 
 def _more(count: int) -> list[str]:
@@ -195,7 +187,7 @@ def _cost(best: Document, width: int) -> str:
         table(heads, rows, right=("QUANTITY", "$/UNIT", "$/HR"), width=width, drop=("AS OF",), wrap=heads[:1]),
         f"total ${money(total, 4)}/hr, ${money(cost['per_gpu'], 4)} per GPU and hour, {month}",
     ]
-    lines += [line for text in _bounds(cost) for line in _folded(text, width, "  ")]
+    lines += [line for text in _bounds(cost) for line in fold(text, width, "  ")]
     if cost["run_total"] is not None:
         lines.append(f"the whole run ${money(cost['run_total'])}")
     return "\n".join(lines)

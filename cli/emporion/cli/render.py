@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from emporion.cli.layout import WIDE, grid
+from emporion.cli.layout import WIDE, fold, grid
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = [
@@ -66,6 +66,10 @@ def screen_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
 
 
+def _stderr_width() -> int:
+    return shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDE
+
+
 def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[str | None]],
@@ -112,7 +116,9 @@ def print_error(error: UserError, stream: IO[str] | None = None) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to stderr."""
-    _say(f"{paint('warning:', 'yellow', sys.stderr)} {text}\n")
+    lines = fold(f"warning: {text}", _stderr_width(), " " * len("warning: "))
+    lines[0] = paint("warning:", "yellow", sys.stderr) + lines[0].removeprefix("warning:")
+    _say("\n".join(lines) + "\n")
 
 
 def note(text: str) -> None:
