@@ -280,7 +280,7 @@ def test_every_flag_stands_for_a_key_that_it_sets() -> None:
         "max_daily": "$5", "max_monthly": "$5", "max_total": "$5", "market": "spot", "spot_fallback": "pause",
         "spot_max_price": "$5", "checkpoint_interval": "10m", "checkpoint_path": "s3://bucket/x", "providers": ("aws",),
         "regions": ("us-*",), "local_zones": True, "max_price_age": "24h", "parameters": "13b", "precision": "bf16",
-        "hours": "12", "scheduler": "none",
+        "hours": "12", "scheduler": "none", "where": "vcpus >= 8",
     }  # fmt: skip
     assert examples.keys() | {"gpus"} == {flag.name for flag in FLAGS}
     for flag in FLAGS:

@@ -16,8 +16,20 @@ from emporion.market.errors import UserError
 from emporion.market.intent.tree import At, Entry, Fields, Items, Node, Problems, Scalar
 from emporion.market.units import shown
 
-__all__ = ["read_document", "read_text"]
+__all__ = ["INTENT", "DocumentKind", "read_document", "read_text"]
 
+
+@dataclass(frozen=True, slots=True)
+class DocumentKind:
+    """What a YAML document is, for what is said about one that cannot be read."""
+
+    name: str
+    """With its article: `an intent`."""
+    example: str
+    """The least that it may say."""
+
+
+INTENT = DocumentKind("an intent", "resources: {gpus: a100:4}")
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 MAX_NODES = 20_000
@@ -26,37 +38,37 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's where it was built: four times faster
 
 
-def read_document(path: Path, problems: Problems) -> Fields:
-    """Return the tree of an intent file.
+def read_document(path: Path, problems: Problems, kind: DocumentKind = INTENT) -> Fields:
+    """Return the tree of a YAML file, an intent or another `kind` of document.
 
     Problems inside a document that can be read go to `problems`.
 
     Raises: UserError E-FILE: when the file does not exist, is a directory, cannot be read, is not UTF-8 or too large;
     E-YAML: when it does not parse, is empty or is not a mapping of keys.
     """
-    return read_text(_text(path), str(path), problems)
+    return read_text(_text(path, kind), str(path), problems, kind)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, kind: DocumentKind) -> str:
     where = str(path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        fix = "give the path of an intent file, or make one: emporion init DIR"
+        fix = f"give the path of {kind.name} file" + (", or make one: emporion init DIR" if kind is INTENT else "")
         raise UserError("E-FILE", f"{shown(where, 200)} does not exist", where, fix) from None
     except IsADirectoryError:
         raise UserError(
-            "E-FILE", f"{shown(where, 200)} is a directory", where, "give the path of an intent file in it"
+            "E-FILE", f"{shown(where, 200)} is a directory", where, f"give the path of {kind.name} file in it"
         ) from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UserError(
-            "E-FILE", f"{shown(where, 200)} cannot be read: {said.lower()}", where, "give a readable intent file"
+            "E-FILE", f"{shown(where, 200)} cannot be read: {said.lower()}", where, "give a readable file"
         ) from None
     if len(data) > MAX_BYTES:
         raise UserError(
-            "E-FILE", f"{shown(where, 200)} is larger than {MAX_BYTES >> 20} MiB", where, "an intent is a few lines"
+            "E-FILE", f"{shown(where, 200)} is larger than {MAX_BYTES >> 20} MiB", where, f"{kind.name} is a few lines"
         )
     try:
         return data.decode("utf-8-sig")
@@ -70,9 +82,9 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def read_text(text: str, source: str, problems: Problems) -> Fields:
-    """Return the tree of an intent's text; as `read_document`."""
-    builder = _Builder(source, problems)
+def read_text(text: str, source: str, problems: Problems, kind: DocumentKind = INTENT) -> Fields:
+    """Return the tree of a document's text; as `read_document`."""
+    builder = _Builder(source, problems, kind)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
@@ -80,14 +92,14 @@ def read_text(text: str, source: str, problems: Problems) -> Fields:
         raise _does_not_parse(error, source) from None
     root = builder.root
     if root is None or (isinstance(root, Scalar) and root.text is None):
-        raise UserError("E-YAML", "the file is empty", source, "write at least: resources: {gpus: a100:4}")
+        raise UserError("E-YAML", "the file is empty", source, f"write at least: {kind.example}")
     if not isinstance(root, Fields):
         said = "a list" if isinstance(root, Items) else "a single value"
         raise UserError(
             "E-YAML",
             f"the document is {said}, a mapping of keys is expected",
             f"{source}:{root.at.line}",
-            "write keys, as: resources: {gpus: a100:4}",
+            f"write keys, as: {kind.example}",
         )
     return root
 
@@ -122,6 +134,7 @@ class _Builder:
 
     source: str
     problems: Problems
+    kind: DocumentKind
     root: Node | None = None
     open: list[_Open] = field(default_factory=list)
     anchors: dict[str, Node] = field(default_factory=dict)
@@ -133,7 +146,7 @@ class _Builder:
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise self._refused("a second document begins here", at, "keep one intent in a file")
+                raise self._refused("a second document begins here", at, f"keep {self.kind.name} in a file of its own")
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
                 raise self._refused(f"the alias {event.anchor!r} has no anchor", at, "write the value itself")
@@ -159,9 +172,9 @@ class _Builder:
     def _check(self, event: yaml.NodeEvent, at: At) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise self._refused(f"more than {MAX_NODES} values", at, "an intent is a few lines")
+            raise self._refused(f"more than {MAX_NODES} values", at, f"{self.kind.name} is a few lines")
         if len(self.open) >= MAX_DEPTH:
-            raise self._refused(f"nested deeper than {MAX_DEPTH} levels", at, "an intent needs four")
+            raise self._refused(f"nested deeper than {MAX_DEPTH} levels", at, f"{self.kind.name} needs four")
         tag = getattr(event, "tag", None)
         if tag is not None and tag != "!" and tag not in _PLAIN_TAGS:
             raise self._refused(f"the tag {shown(tag)} is not allowed", at, "write the plain value without a tag")
@@ -187,7 +200,7 @@ class _Builder:
 
     def _key(self, node: Node, at: At) -> str:
         if not isinstance(node, Scalar) or node.text is None:
-            raise self._refused("a key must be a word", at, "write keys as words, as: resources:")
+            raise self._refused("a key must be a word", at, f"write keys as words, as: {self.kind.example}")
         return node.text
 
     def _enter(self, fields: Fields, key: str, at: At, node: Node) -> None:

@@ -390,7 +390,7 @@ ROOT = Section(
         ),
         Section(
             "stages",
-            "Steps of a pipeline.",
+            "Steps of a pipeline; resources and constraints above are what every stage takes over.",
             (
                 Key("name", "Name of the stage.", _NAME, "train"),
                 Key("needs", "Stages that come before it.", _NAME, "tokenise", many=True),
@@ -401,7 +401,6 @@ ROOT = Section(
                 Key("hours", "Length of the stage.", parse_hours, "2"),
             ),
             many=True,
-            acted=False,
         ),
         Section(
             "image",

@@ -27,6 +27,8 @@ class Reading:
     """What other currencies are worth."""
     places: dict[str, At] = field(default_factory=dict)
     not_acted_on: list[str] = field(default_factory=list)
+    root: Section = ROOT
+    """The table of the whole document."""
 
     def section(self, fields: Fields, table: Section, path: str = "") -> dict[str, Any]:
         """Return the values of a mapping's keys; a key that was not given, or does not read, is absent."""
@@ -57,7 +59,7 @@ class Reading:
         names = [key.name for key in table.keys] + (list(SPELLINGS) if table is ROOT else [])
         near = did_you_mean(name, names)
         if near is None:
-            elsewhere = {full.rpartition(".")[2]: full for full in reversed(list(key_paths()))}
+            elsewhere = {full.rpartition(".")[2]: full for full in reversed(list(key_paths(self.root)))}
             near = elsewhere.get(name)
         if name == "<<":
             fix = "write the keys themselves: merge keys are not read"
