@@ -143,11 +143,12 @@ def stability(hazards: tuple[Hazard, ...], gpus: int, nodes: int, recovery: Reco
 def checkpoint_interval_s(write_s: float, between_s: float) -> float:
     """Return Daly's interval for a checkpoint that takes `write_s`, with `between_s` between interruptions.
 
-    The whole interval counts as compute time; with no interruption at all it is a day.
+    The whole interval counts as compute time. It is never more than a day, with no interruption at all too.
     """
     if math.isinf(between_s):
         return float(_DAY_S)
     if write_s >= 2 * between_s:
-        return between_s
+        return min(between_s, float(_DAY_S))
     ratio = write_s / (2 * between_s)
-    return math.sqrt(2 * write_s * between_s) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - write_s
+    daly_s = math.sqrt(2 * write_s * between_s) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - write_s
+    return min(daly_s, float(_DAY_S))
