@@ -27,6 +27,7 @@ from emporion.market.intent import (
 )
 from emporion.market.intent.codes import CODES
 from emporion.market.intent.read import key_paths
+from emporion.market.query import tokens
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "stacks" / "intents" / "demo.yaml"
