@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +307,44 @@ def test_nobody_logged_in_is_an_error_of_the_adapter(monkeypatch: pytest.MonkeyP
     with pytest.raises(UserError, match="no AWS credentials") as caught:
         list(fetch_with(FakeAsk(), Clients, workers=1))
     assert caught.value.code == "E-ADAPTER"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "why"),
+    [
+        pytest.param(200, b"<html><p>Please sign in</html>", "something else than AWS answers", id="html"),
+        pytest.param(200, b"", "something else than AWS answers", id="nothing"),
+        pytest.param(500, b"oops", "something else than AWS answers", id="500"),
+        pytest.param(
+            503,
+            b"<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>slow</Message></Error></Errors></Response>",
+            "RequestLimitExceeded",
+            id="throttled",
+        ),
+    ],
+)
+def test_what_is_no_answer_of_aws_is_an_error_of_the_adapter(
+    status: int, body: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        with pytest.raises(UserError, match=why) as caught:
+            list(fetch_with(FakeAsk(), lambda name: Clients(name, attempts=1), workers=1))
+        server.shutdown()
+    assert (caught.value.code, caught.value.exit_code) == ("E-ADAPTER", 1)
 
 
 @mock_aws

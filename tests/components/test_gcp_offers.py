@@ -221,6 +221,12 @@ def test_a_price_of_zero_is_no_price() -> None:
     )
 
 
+def test_memory_by_the_decimal_gigabyte_is_converted() -> None:
+    ram = sku("G4 Instance Ram running in Iowa", "0.00587", usageUnit="GBy.h")
+    total = 48 * Decimal("0.04891") + Decimal("1.09565") + 180 * Decimal("0.00587") * 2**30 / 10**9
+    assert cost(priced(G4[0], ram, G4[2]), "g4-standard-48", machine(48, 180, 1)) == str(round(total, 6))
+
+
 def test_a_price_per_another_unit_is_no_price() -> None:
     monthly = sku("RTX 6000 96GB running in Iowa", "800", usageUnit="mo")
     assert cost(priced(*G4[:2], monthly), "g4-standard-48", machine(48, 180, 1)) is None

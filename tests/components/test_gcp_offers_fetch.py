@@ -155,6 +155,20 @@ def test_what_no_sku_is_known_for_is_left_out_and_named(caplog: pytest.LogCaptur
     assert "a4x-highgpu-4g" in caplog.text
 
 
+def test_a_part_of_a_gpu_is_no_gpu(caplog: pytest.LogCaptureFixture) -> None:
+    """The count of accelerators is 1; only the name and the description tell."""
+    card = [{"guestAcceleratorType": "nvidia-rtx-pro-6000", "guestAcceleratorCount": 1}]
+    eighth = "Graphics Optimized: 1/8 NVIDIA RTX PRO 6000 GPU, 6 vCPUs, 22GB RAM"
+    types = [
+        machine_type("g4-standard-6", 6, 22528, accelerators=card, description=eighth),
+        machine_type("g2-standard-4", 4, 16384, accelerators=card, description="1/2 NVIDIA L4 GPU"),
+    ]
+    with caplog.at_level(logging.WARNING):
+        rows = list(fetch_with(cloud(machine_type("e2-standard-2", 2, 8192), *types), logged_in))
+    assert [row["instance_type"] for row in rows] == ["e2-standard-2"]
+    assert "types=g2-standard-4,g4-standard-6" in caplog.text
+
+
 def test_a_machine_type_that_is_gone_is_no_offer() -> None:
     gone = machine_type("e2-standard-4", 4, 16384, deprecated={"state": "OBSOLETE"})
     [row] = fetch_with(cloud(machine_type("e2-standard-2", 2, 8192), gone), logged_in)

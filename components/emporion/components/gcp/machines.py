@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,6 +24,8 @@ _DISK_GIB = 375
 """One local SSD partition of the machine types here (Compute Engine documentation, read 2026-11-30)."""
 _GB_PER_GIB = Decimal(2**30) / 10**9
 _GONE = ("OBSOLETE", "DELETED")
+_PART_OF_A_GPU = re.compile(r"\b1/[0-9]+\b")
+"""As in the description `Graphics Optimized: 1/8 NVIDIA RTX PRO 6000 GPU`; the accelerators count 1 all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,18 @@ def listed_machines(types: Iterable[Mapping[str, Any]], accelerators: Iterable[M
         if isinstance(state, dict) and state.get("state") in _GONE:
             continue
         billed = listed_as.get(name) or components_of(name)
-        if billed is None:
+        if billed is None or _PART_OF_A_GPU.search(str(item.get("description", ""))):
             if item.get("accelerators"):
                 unknown.add(name)
             continue
         if billed.attached is None or (zone, billed.attached) in beside:
             yield _machine(item, zone, name, billed)
     if unknown:
-        _log.warning("provider=gcp left_out=%d reason='unknown SKUs' types=%s", len(unknown), ",".join(sorted(unknown)))
+        _log.warning(
+            "provider=gcp left_out=%d reason='part of a GPU, or unknown SKUs' types=%s",
+            len(unknown),
+            ",".join(sorted(unknown)),
+        )
 
 
 def _listed_elsewhere() -> Iterator[Components]:

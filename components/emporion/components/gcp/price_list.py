@@ -33,8 +33,15 @@ _NANO = Decimal("0.000000001")
 _SPOT_PREFIX = "Spot Preemptible "
 _SPOT_SUFFIX = " attached to Spot Preemptible VMs"
 _MARKETS = {"OnDemand": "on_demand", "Preemptible": "spot"}
-_PER_HOUR = {"h": Decimal(1), "GiBy.h": Decimal(1), "GiBy.mo": 1 / Decimal(_HOURS_PER_MONTH)}
-"""Usage unit -> what one of it is per hour."""
+_GB_PER_GIB = Decimal(2**30) / 10**9
+_PER_HOUR = {
+    "h": Decimal(1),
+    "GiBy.h": Decimal(1),
+    "GBy.h": _GB_PER_GIB,
+    "GiBy.mo": 1 / Decimal(_HOURS_PER_MONTH),
+    "GBy.mo": _GB_PER_GIB / _HOURS_PER_MONTH,
+}
+"""Usage unit -> what its price is times this, for a piece or a GiB and an hour."""
 
 
 @dataclass(frozen=True, slots=True)

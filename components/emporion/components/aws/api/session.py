@@ -22,6 +22,7 @@ from botocore.exceptions import (
 from botocore.exceptions import (
     ConnectionError as BotoConnectionError,
 )
+from botocore.parsers import ResponseParserError
 
 from emporion.components.aws.errors import CREDENTIAL_CODES, ERRORS
 from emporion.market.clouds import ErrorKind
@@ -207,6 +208,15 @@ def asking(what: str, region: str) -> Generator[None]:
             f"AWS cannot be reached for {what}: {_lower(str(error))}",
             f"aws {region}",
             "check the network and that the region's name is right",
+            ExitCode.FAILED,
+        ) from error
+    except ResponseParserError as error:  # what a proxy or a sign-in page answers
+        said = str(error).partition("\n")[0]
+        raise UserError(
+            "E-CLOUD",
+            f"something else than AWS answers for {what}: {_lower(said)[:160]}",
+            f"aws {region}",
+            "check the proxy, and AWS_ENDPOINT_URL",
             ExitCode.FAILED,
         ) from error
 
