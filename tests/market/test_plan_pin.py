@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 
 import pytest
 from plans import AWS, INTENTS
@@ -17,7 +15,7 @@ from emporion.market.intent import Intent, intent_from_json, load_intent
 from emporion.market.offers import Catalogue, load_bundled
 from emporion.market.pin import PinnedPlacement
 from emporion.market.placement.pinning import images_needed
-from emporion.market.plan import Plan, diff_plans, make_plan, pin
+from emporion.market.plan import Plan, make_plan, pin
 
 NOW = datetime(2026, 12, 1, 1, 2, 3, tzinfo=UTC)
 DEMO = INTENTS / "demo.yaml"
@@ -54,45 +52,10 @@ def test_the_pin_holds_everything_that_a_look_up_would_change(bundled: Catalogue
     assert pinned.planned_at == "2026-12-01T01:02:03Z"
     assert pinned.spot_fallback == "pause"
     assert pinned.checkpoint_interval_s is not None
+    assert (pinned.prefer, pinned.max_pools) == ("balanced", 2)
     assert PinnedPlacement.from_json(json.loads(json.dumps(pinned.to_json()))) == pinned
     again = plan_for(intent_from_json(pinned.intent), bundled)
     assert pin(again, IMAGES) == pinned
-
-
-def test_an_unchanged_market_shows_no_difference(bundled: Catalogue) -> None:
-    plan = plan_for(load_intent(DEMO), bundled)
-    assert diff_plans(pin(plan, IMAGES), plan, IMAGES) == ()
-
-
-def test_a_newer_image_a_new_price_and_a_better_placement_are_differences(bundled: Catalogue) -> None:
-    plan = plan_for(load_intent(DEMO), bundled)
-    pinned = pin(plan, IMAGES)
-    newer = {**IMAGES, ("gpu", "x86_64"): replace(IMAGES["gpu", "x86_64"], id="ami-newer")}
-    (image,) = diff_plans(pinned, plan, newer)
-    assert (image.kind, image.what, image.pinned, image.now) == (
-        "image", "gpu-0", "ami-gpu gpu image", "ami-newer gpu image",
-    )  # fmt: skip
-    (pool,) = pinned.pools
-    dearer = replace(pinned, pools=(replace(pool, usd_per_hour=Decimal(7)),), usd_per_hour=Decimal(15))
-    assert [(change.kind, change.what) for change in diff_plans(dearer, plan)] == [
-        ("price", "aws/us-east-1/use1-az2/p4d.24xlarge/spot"),
-        ("price", "total"),
-    ]
-    elsewhere = replace(pinned, pools=(replace(pool, offer_id="aws/us-east-1/use1-az9/p4d.24xlarge/spot"),))
-    kinds = {change.kind: change for change in diff_plans(elsewhere, plan)}
-    assert kinds["placement"].now == "2 x aws/us-east-1/use1-az2/p4d.24xlarge/spot"
-    assert kinds["price"].now is None
-
-
-def test_a_market_that_no_longer_serves_is_a_difference(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
-    pinned = pin(plan_for(load_intent(DEMO), bundled), IMAGES)
-    poorer = plan_for(intent_of(DEMO.read_text(), max_cost="$1/hr"), bundled)
-    (change,) = [each for each in diff_plans(pinned, poorer) if each.kind == "feasibility"]
-    assert change.now is not None
-    assert "the cheapest left is" in change.now
-    with pytest.raises(UserError) as refused:
-        pin(poorer, IMAGES)
-    assert refused.value.exit_code is ExitCode.INFEASIBLE
 
 
 def test_a_plan_without_a_deployable_placement_cannot_be_pinned(bundled: Catalogue) -> None:
@@ -127,3 +90,17 @@ def test_spot_max_price_and_storage_reach_the_pin(bundled: Catalogue, intent_of:
     assert pinned.storage.checkpoint_path == "s3://mine/checkpoints"
     assert pinned.storage.object_lock_days == 30
     assert not pinned.nat
+
+
+def test_a_pin_of_an_earlier_version_without_preference_is_read(bundled: Catalogue) -> None:
+    pinned = pin(plan_for(load_intent(DEMO), bundled), IMAGES)
+    document = {key: value for key, value in pinned.to_json().items() if key not in ("prefer", "max_pools")}
+    assert PinnedPlacement.from_json(json.loads(json.dumps(document))) == pinned
+
+
+def test_that_the_data_lie_there_is_a_reason(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
+    text = DEMO.read_text() + "data: [{source: s3://b/us-east-1, size: 1gb}, {source: s3://c/us-west-2, size: 1gb}]\n"
+    pinned = pin(plan_for(intent_of(text), bundled), IMAGES)
+    assert [reason for reason in pinned.reasons if "stands in" in reason] == [
+        "stands in the region of s3://b/us-east-1: its data move for nothing"
+    ]

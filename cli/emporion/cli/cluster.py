@@ -33,6 +33,7 @@ HOURS_PER_MONTH = 730
 def preview(target: str, world: str | None, project: Path | None, as_json: bool) -> None:
     """Show what `up TARGET` would change. TARGET is a stack or an intent file (planned and pinned first)."""
     session = _session(target, world, project, as_json=as_json)
+    _note_stale(session)
     session.pin()
     _done("preview", session, session.cluster.preview(), as_json=as_json)
 
@@ -53,6 +54,7 @@ def up(target: str, world: str | None, yes: bool, project: Path | None, as_json:
     cluster = session.cluster
     for change in session.pinned.changes if session.pinned else ():
         render.note(f"  {change}")
+    _note_stale(session)
     if not yes:
         with cluster.pulumi.project.on_trial(cluster.stack):  # a no leaves the stack as it was
             session.pin()
@@ -144,6 +146,7 @@ def status(stack: str | None, verbose: bool, project: Path | None, as_json: bool
         render.json_out("emporion.status/1", _status_json(current))
     else:
         _print_status(current, verbose=verbose)
+        _note_stale(session)
 
 
 @click.command(short_help="Open a shell on a node.")
@@ -186,6 +189,17 @@ def _session(target: str, world: str | None, project: Path | None, *, as_json: b
     from emporion.cli.session import open_project, open_session
 
     return open_session(target, project=open_project(project), world=world, as_json=as_json, now=now)
+
+
+def _note_stale(session: Session) -> None:
+    """Say on stderr that the pinned prices are old: the stack stays what it is, its price may have moved."""
+    from emporion.market.placement.stale import stale_note
+
+    stack = session.cluster.stack
+    stale = stale_note(session.cluster.placement, now())
+    if stale:
+        hint = "" if session.pinned else f"; emporion plan --diff {stack} shows how the market moved"
+        render.note(f"{stack}: {stale}{hint}")
 
 
 def _price(session: Session) -> str:
@@ -247,6 +261,8 @@ def _list_stacks(project: Any, *, as_json: bool) -> None:  # noqa: ANN401 - load
 
 
 def _status_json(status: Status) -> dict[str, Any]:
+    from emporion.market.placement.stale import pricing
+
     placement = status.placement
     return {
         "stack": status.stack,
@@ -262,6 +278,7 @@ def _status_json(status: Status) -> dict[str, Any]:
         "usd_per_month": placement.usd_per_hour * HOURS_PER_MONTH,
         "cost_lines": list(placement.cost_lines),
         "planned_at": placement.planned_at,
+        "pricing": pricing(placement, now()),
         "catalogue": {"version": placement.catalogue_version, "as_of": placement.catalogue_as_of},
     }
 

@@ -50,8 +50,16 @@ __all__ = ["plan"]
 @click.option(
     "--max-pools", type=click.IntRange(1, 4), default=2, show_default=True, help="Different machine types at most."
 )
-@click.option("--pin", metavar="STACK", help="Write the recommended placement to a stack's configuration.")
-@click.option("--diff", metavar="STACK", help="Show what pinning would change in a stack.")
+@click.option(
+    "--pin",
+    metavar="STACK",
+    help="Write the recommended placement to a stack's configuration; without INTENT, that of what is pinned.",
+)
+@click.option(
+    "--diff",
+    metavar="STACK",
+    help="Show how the market moved since STACK was pinned, and what pinning it again would change.",
+)
 @click.option("--explain", metavar="OFFER", help="Walk one offer through every constraint.")
 @click.option(
     "--chart/--no-chart", default=None, help="Draw the front, cost against speed; on a terminal it is drawn unasked."
@@ -82,11 +90,13 @@ def plan(
     """Show where an intent can run: placements of which none is worse in price, speed and lost time at once.
 
     INTENT is a file; flags say the same, or replace what the file says. Nothing is written, unless --pin is given.
-    Exits 3 when nothing satisfies the intent; the smallest changes that would are shown then.
+    Exits 3 when nothing satisfies the intent; the smallest changes that would are shown then. --diff exits 0 with
+    differences as without.
 
     \b
     emporion plan --gpus a100:8 --min-vram 80gb --network low-latency
     emporion plan intents/demo.yaml --max-cost '$14/hr' --pin demo
+    emporion plan --diff demo
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
     _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
     from emporion.cli.planning import catalogue, exchange, known_quotas, observed
@@ -94,11 +104,16 @@ def plan(
     worth = exchange(rates)
     if show_intent:
         return _show(_intent(intent, flags, worth), as_json=as_json)
+    from emporion.cli.plan_diff import pinned_again, show_diff
     from emporion.market.clouds import installed_clouds
     from emporion.market.plan import make_plan, place_problems
 
     market = catalogue(offers, worth)
-    wanted = _intent(intent, flags, worth, lambda read: place_problems(read, market))
+    again = None if intent is not None else pinned_again(pin or diff, flags, project)
+    if again is None:
+        wanted = _intent(intent, flags, worth, lambda read: place_problems(read, market))
+    else:
+        wanted, prefer, max_pools = again
     made = make_plan(
         wanted,
         market,
@@ -112,8 +127,10 @@ def plan(
     )
     if explain is not None:
         return _explain(made, explain, as_json=as_json)
-    if pin is not None or diff is not None:
-        return _pin(made, pin, diff, world, project, as_json=as_json)
+    if diff is not None:
+        return show_diff(made, diff, world, project, as_json=as_json)
+    if pin is not None:
+        return _pin(made, pin, world, project, as_json=as_json)
     return _print(made, chart, as_json=as_json)
 
 
@@ -196,18 +213,13 @@ def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:
     return ExitCode.DONE
 
 
-def _pin(
-    made: Plan, pin: str | None, diff: str | None, world: str | None, folder: Path | None, *, as_json: bool
-) -> ExitCode:
+def _pin(made: Plan, stack: str, world: str | None, folder: Path | None, *, as_json: bool) -> ExitCode:
     from emporion.cli.session import open_project
     from emporion.market.clouds import installed_clouds
     from emporion.market.plan import pin_problem
     from emporion.operations.pinning import choose_world, pin_stack, preview_pin
 
     project = open_project(folder)
-    stack = pin or diff or ""
-    if pin is None:
-        project.require(stack)
     project.check_stack_name(stack)
     chosen = choose_world(project, stack, world)
     if made.recommended is None:
@@ -216,7 +228,7 @@ def _pin(
             print_error(pin_problem(made))
         return ExitCode.INFEASIBLE
     pinned = preview_pin(project, stack, made, clouds=installed_clouds(), world=chosen)
-    wrote = pin is not None and pinned.wrote
+    wrote = pinned.wrote
     if wrote:
         pin_stack(project, stack, pinned, world=chosen)
     if as_json:
@@ -230,9 +242,6 @@ def _pin(
                 "placement": pinned.placement.to_json(),
             },
         )
-        return ExitCode.DONE
-    if pin is None:
-        click.echo("\n".join(pinned.changes) or f"{stack}: pinning again would change nothing")
         return ExitCode.DONE
     _print(made, as_json=False)
     for change in pinned.changes:

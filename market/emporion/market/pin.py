@@ -113,6 +113,10 @@ class PinnedPlacement:
     """The normalised intent, as `plan --show-intent --json` prints it."""
     reasons: tuple[str, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
+    prefer: str = "balanced"
+    """The preference by which it was recommended, as `plan --prefer` takes it."""
+    max_pools: int = 2
+    """How many different offers the plan allowed."""
     schema: str = field(default=SCHEMA)
 
     @property

@@ -7,28 +7,36 @@
     explain       one offer through every constraint, with its figures
     pin           the recommended placement with everything that a look-up would change later
     diff_plans    what has changed since a placement was pinned
+    market_diff   the same, with what a re-plan would do and whether the pin is stale
+    pricing       how old the prices of a pin are
+    stale_note    whether a pin rests on prices that are too old
 
 Planning reads no clock, no environment and no network: `now` and the clouds come as arguments.
 """
 
 from __future__ import annotations
 
-from emporion.market.placement.diff import Change, diff_plans
+from emporion.market.placement.diff import Change, Diff, diff_plans, market_diff
 from emporion.market.placement.document import plan_json
 from emporion.market.placement.explain import Check, explain
 from emporion.market.placement.pinning import pin, pin_problem
 from emporion.market.placement.places import place_problems
 from emporion.market.placement.planning import Plan, make_plan
+from emporion.market.placement.stale import pricing, stale_note
 
 __all__ = [
     "Change",
     "Check",
+    "Diff",
     "Plan",
     "diff_plans",
     "explain",
     "make_plan",
+    "market_diff",
     "pin",
     "pin_problem",
     "place_problems",
     "plan_json",
+    "pricing",
+    "stale_note",
 ]

@@ -9,10 +9,20 @@ from emporion.market.clouds import Cloud, FoundImage, open_api
 from emporion.market.errors import UserError
 from emporion.market.pin import PinnedPlacement
 from emporion.market.placement.pinning import ImageKey, images_needed
-from emporion.market.plan import Change, Plan, diff_plans, pin
+from emporion.market.plan import Change, Diff, Plan, diff_plans, market_diff, pin
 from emporion.operations.project import Project
 
-__all__ = ["Pinned", "choose_world", "pin_stack", "preview_pin", "recommended_images"]
+__all__ = [
+    "Comparison",
+    "Pinned",
+    "change_text",
+    "choose_world",
+    "compare",
+    "pin_stack",
+    "pinned_to",
+    "preview_pin",
+    "recommended_images",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +68,87 @@ def recommended_images(plan: Plan, clouds: Mapping[str, Cloud], world: str) -> d
 
 
 def preview_pin(project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str) -> Pinned:
-    """Return what pinning `plan` to `stack` would write and change, without writing anything."""
+    """Return what pinning `plan` to `stack` would write and change, without writing anything.
+
+    Equal placements of equal price are written again only to date them: when the catalogue is another one.
+    """
     images = recommended_images(plan, clouds, world)
     placement = pin(plan, images)
-    config = project.read(stack)
-    before = config.pinned(project.config_path(stack)) if config else None
+    before = _before(project, stack)
     if before is None:
         return Pinned(placement, (), wrote=True)
-    changes = tuple(_said(change) for change in diff_plans(before, plan, images))
-    return Pinned(placement, changes, wrote=bool(changes) or before.intent_hash != placement.intent_hash)
+    changes = tuple(change_text(change) for change in diff_plans(before, plan, images))
+    kept = before.intent_hash == placement.intent_hash and before.catalogue_version == placement.catalogue_version
+    return Pinned(placement, changes, wrote=bool(changes) or not kept)
 
 
-def _said(change: Change) -> str:
-    return f"{change.kind} {change.what}: {change.pinned or 'none'} -> {change.now or 'no longer offered'}"
+def _before(project: Project, stack: str) -> PinnedPlacement | None:
+    config = project.read(stack)
+    return config.pinned(project.config_path(stack)) if config else None
+
+
+def pinned_to(project: Project, stack: str) -> PinnedPlacement:
+    """Return what is pinned to a stack.
+
+    Raises: UserError E-STACK: when there is no such stack; E-UNPINNED: when nothing is pinned to it.
+    """
+    project.require(stack)
+    pinned = _before(project, stack)
+    if pinned is None:
+        raise UserError(
+            "E-UNPINNED",
+            f"nothing is pinned to stack {stack!r}",
+            str(project.config_path(stack)),
+            f"emporion plan INTENT --pin {stack}",
+        )
+    return pinned
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is pinned to a stack, and how today differs."""
+
+    pinned: PinnedPlacement
+    diff: Diff
+    no_images: str | None
+    """Why the images of today were not looked up; None: they were."""
+
+
+def compare(project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str) -> Comparison:
+    """Return how a plan of today differs from what is pinned to `stack`; nothing is written.
+
+    The images are those of the pinned region. A cloud that cannot be asked for them hides no other difference.
+
+    Raises: UserError as `pinned_to`.
+    """
+    pinned = pinned_to(project, stack)
+    images: dict[ImageKey, FoundImage] = {}
+    problem: str | None = None
+    try:
+        images = _images_today(pinned, plan, clouds, world)
+    except UserError as error:
+        problem = error.what
+    return Comparison(pinned, market_diff(pinned, plan, images), problem)
+
+
+def _images_today(
+    pinned: PinnedPlacement, plan: Plan, clouds: Mapping[str, Cloud], world: str
+) -> dict[ImageKey, FoundImage]:
+    """Return the newest images for what is pinned; the user's own image is nobody's to look up."""
+    keys = set() if plan.intent.image.id else {("gpu", pool.image.arch) for pool in pinned.pools}
+    if pinned.controller is not None:
+        keys.add(("controller", pinned.controller.image.arch))
+    cloud = clouds.get(pinned.provider)
+    if not keys or cloud is None:
+        return {}
+    api = open_api(cloud, pinned.region, world)
+    return {key: api.image(*key) for key in sorted(keys)}
+
+
+def change_text(change: Change) -> str:
+    """Return a change as one line."""
+    gone = "no longer offered" if change.kind == "gone" else "none"
+    return f"{change.kind} {change.what}: {change.pinned or 'none'} -> {change.now or gone}"
 
 
 def pin_stack(project: Project, stack: str, pinned: Pinned, *, world: str) -> None:

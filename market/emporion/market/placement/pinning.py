@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.market.clouds import FoundImage
 from emporion.market.cost import lustre_gib
@@ -11,8 +11,10 @@ from emporion.market.intent import intent_hash, intent_json
 from emporion.market.intent.model import Intent, Rdma
 from emporion.market.offer import Market
 from emporion.market.pin import PinnedController, PinnedImage, PinnedPlacement, PinnedPool, PinnedStorage
+from emporion.market.placement.advice import datasets
 from emporion.market.placement.model import Placement, Pool
 from emporion.market.placement.planning import Plan
+from emporion.market.transfer import dataset_place
 
 __all__ = ["ImageKey", "images_needed", "pin", "pin_problem"]
 
@@ -68,6 +70,8 @@ def pin(plan: Plan, images: Mapping[ImageKey, FoundImage]) -> PinnedPlacement:
         intent=intent_json(intent),
         reasons=_reasons(plan, placement),
         tags=intent.tags,
+        prefer=plan.prefer.text,
+        max_pools=plan.choice.terms.max_pools,
     )
 
 
@@ -166,5 +170,13 @@ def _reasons(plan: Plan, placement: Placement) -> tuple[str, ...]:
     rank = plan.solutions.index(placement) + 1
     return (
         f"solution {rank} of {others + 1}, preferred for {plan.prefer.text}",
+        *_near_data(plan.intent, placement),
         *(f"{each.offers} offers: {each.reason}" for each in plan.rejected[:5]),
     )
+
+
+def _near_data(intent: Intent, placement: Placement) -> Iterator[str]:
+    """Yield each source that lies in the one region of the placement, so that its data move for nothing."""
+    homes = {(pool.offer.provider, pool.offer.region) for pool in placement.pools}
+    sources = dict.fromkeys(data.source for data in datasets(intent) if {dataset_place(data)} == homes)
+    yield from (f"stands in the region of {source}: its data move for nothing" for source in sources)
