@@ -98,9 +98,7 @@ def test_keys_without_a_function_are_named(intent_of: IntentOf) -> None:
     assert intent_of(WHOLE).not_acted_on == (
         "lifecycle.max_run",
         "lifecycle.on_interruption",
-        "constraints.max_carbon",
         "recovery",
-        "stages",
         "image.framework",
         "image.version",
         "image.ops",

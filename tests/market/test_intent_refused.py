@@ -192,7 +192,33 @@ def test_a_word_that_is_not_known_gets_the_near_one(intent_of: IntentOf, text: s
             "gpu: a100\nconstraints: {regions: ['us east']}", 2, "E-VALUE", "constraints.regions", id="no region"
         ),
         pytest.param("name: x", 0, "E-MISSING", "resources.gpus", id="nothing asked for"),
-        pytest.param("stages: [{name: a}]", 0, "E-MISSING", "resources.gpus", id="only stages"),
+        pytest.param(
+            "stages:\n  - {name: a, resources: {cpus: 2}}\n  - {name: b}",
+            3,
+            "E-MISSING",
+            "stages[1].resources",
+            id="stage that asks for nothing",
+        ),
+        pytest.param(
+            "gpu: a100\nstages:\n  - name: a\n    needs: [a]",
+            4,
+            "E-CONTRADICTION",
+            "stages[0].needs",
+            id="needs itself",
+        ),
+        pytest.param(
+            "gpu: a100\nstages:\n  - name: a\n  - name: b\n    needs: [c]", 5, "E-VALUE", "stages[1].needs", id="need"
+        ),
+        pytest.param(
+            "gpu: a100\nstages:\n  - name: a\n  - name: b\n    data_in:\n      - source: stage://a",
+            6,
+            "E-VALUE",
+            "stages[1].data_in[0].source",
+            id="data of a stage that it does not need",
+        ),
+        pytest.param(
+            "gpu: a100\ndata: [{source: stage://a}]", 2, "E-VALUE", "data[0].source", id="data from a stage above all"
+        ),
         pytest.param(
             "gpu: a100\nstages:\n  - {name: a}\n  - {name: a}", 4, "E-DUPLICATE", "stages[1].name", id="stage twice"
         ),
@@ -200,7 +226,7 @@ def test_a_word_that_is_not_known_gets_the_near_one(intent_of: IntentOf, text: s
             "gpu: a100\nstages: [{name: a, needs: [b]}, {name: b, needs: [a]}]",
             2,
             "E-CONTRADICTION",
-            "stages",
+            "stages[0].needs",
             id="circle",
         ),
         pytest.param("gpu: a100\nstages:\n  - {hours: 1}", 3, "E-MISSING", "stages[0].name", id="stage without name"),

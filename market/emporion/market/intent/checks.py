@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emporion.market.errors import UserError, did_you_mean
+from emporion.market.errors import UserError
 from emporion.market.intent.model import FallbackRule, Intent, MarketRule, Rdma, Resources, Topology
 from emporion.market.intent.read import Reading
+from emporion.market.intent.stages import asks_for_nothing, resources_of, stage_problems
 from emporion.market.money import money_text
 from emporion.market.units import Count, format_count, shown
 
@@ -19,7 +20,7 @@ _MAX_TAG_VALUE = 256
 
 def check(intent: Intent, reading: Reading) -> None:
     """Add every contradiction of the intent to the reading's problems."""
-    problems = [*_asks(intent, reading), *_spot(intent), *_stages(intent), *_tags(intent), *_access(intent)]
+    problems = [*_asks(intent, reading), *_spot(intent), *stage_problems(intent), *_tags(intent), *_access(intent)]
     problems += _resources(intent.resources, "resources")
     for index, stage in enumerate(intent.stages):
         problems += _resources(stage.resources, f"stages[{index}].resources")
@@ -35,12 +36,15 @@ def _contradiction(what: str, fix: str) -> UserError:
 
 
 def _asks(intent: Intent, reading: Reading) -> Iterator[Problem]:
-    resources = intent.resources
-    if resources.gpus is None and resources.cpus_min is None and resources.memory_min is None:
-        if reading.problems.found:
-            return  # what was asked for may be what could not be read
-        also = " (stages are not acted on in this version)" if intent.stages else ""
-        yield "resources.gpus", UserError("E-MISSING", f"the intent asks for nothing{also}", fix="write gpus: a100:4")
+    if reading.problems.found:
+        return  # what was asked for may be what could not be read
+    if not intent.stages and asks_for_nothing(intent.resources):
+        yield "resources.gpus", UserError("E-MISSING", "the intent asks for nothing", fix="write gpus: a100:4")
+    for index, stage in enumerate(intent.stages):
+        if asks_for_nothing(resources_of(intent, stage)):
+            what = f"stage {shown(stage.name)} asks for nothing, and there are no resources of the intent to take over"
+            fix = "write resources: {gpus: a100:4}, or {cpus: 16}"
+            yield f"stages[{index}].resources", UserError("E-MISSING", what, fix=fix)
 
 
 def _resources(resources: Resources, path: str) -> Iterator[Problem]:
@@ -76,36 +80,6 @@ def _spot(intent: Intent) -> Iterator[Problem]:
     if lifecycle.spot_fallback is FallbackRule.PAUSE:
         said = "spot_fallback pause with market on_demand"
         yield "lifecycle.spot_fallback", _contradiction(said, "leave it out, or write market: spot")
-
-
-def _stages(intent: Intent) -> Iterator[Problem]:
-    names = [stage.name for stage in intent.stages]
-    for index, stage in enumerate(intent.stages):
-        path = f"stages[{index}]"
-        if stage.name in names[:index]:
-            yield (
-                f"{path}.name",
-                UserError("E-DUPLICATE", f"two stages are called {shown(stage.name)}", fix="rename one"),
-            )
-        for need in stage.needs:
-            if need not in names:
-                near = did_you_mean(need, names)
-                fix = f"did you mean {near}" if near else f"stages are {', '.join(names)}"
-                yield f"{path}.needs", UserError("E-VALUE", f"no stage is called {shown(need)}", fix=fix)
-    circle = _circle({stage.name: stage.needs for stage in intent.stages})
-    if circle:
-        yield "stages", _contradiction(f"stages wait for each other: {' -> '.join(circle)}", "take one need out")
-
-
-def _circle(needs: dict[str, tuple[str, ...]]) -> list[str]:
-    """Return stages that need each other in a circle, sorted; none when they have an order."""
-    left = {name: {need for need in wanted if need in needs} for name, wanted in needs.items()}
-    while left:
-        ready = {name for name, wanted in left.items() if not wanted & left.keys()}
-        if not ready:
-            return sorted(left)
-        left = {name: wanted for name, wanted in left.items() if name not in ready}
-    return []
 
 
 def _tags(intent: Intent) -> Iterator[Problem]:

@@ -243,11 +243,20 @@ _RESOURCES = Section(
         _NETWORK,
     ),
 )
+_DATA_IN = _matching(
+    r"(?:s3|gs|az|abfss|https|hf|file|nfs|stage)://[^\s/][^\s]*",
+    "an address of a store or of another stage",
+    "stage://tokenise",
+    limit=1024,
+)
 _DATASET = (
     Key("source", "Where the data lies.", _URL, "s3://bucket/dataset"),
     Key("size", "How much is read.", _size, "80gb"),
     Key("egress", "How much leaves the cluster.", _size, "10gb"),
     Key("region", "Region of the source.", _GLOB, "us-east-1"),
+)
+_FROM_STAGE = Key(
+    "source", "Where the data lies: a store, or `stage://NAME`, a stage that it needs.", _DATA_IN, "s3://b/c"
 )
 _CONSTRAINTS = Section(
     "constraints",
@@ -396,8 +405,8 @@ ROOT = Section(
                 Key("needs", "Stages that come before it.", _NAME, "tokenise", many=True),
                 _RESOURCES,
                 _CONSTRAINTS,
-                Section("data_in", "Data that it reads.", _DATASET, many=True),
-                Section("data_out", "Data that it writes.", _DATASET, many=True),
+                Section("data_in", "Data that it reads.", (_FROM_STAGE, *_DATASET[1:]), many=True),
+                Section("data_out", "Data that it writes: where it ran, or to a store.", _DATASET, many=True),
                 Key("hours", "Length of the stage.", parse_hours, "2"),
             ),
             many=True,

@@ -9,10 +9,11 @@ from emporion.market.carbon import emission
 from emporion.market.cost_lines import plain_usd
 from emporion.market.fallback import keeps_budget, on_demand_cost
 from emporion.market.intent import intent_json
-from emporion.market.placement.model import Placement, Pool, SiteLink
+from emporion.market.placement.model import Placement, Pool, SiteLink, StagePart
 from emporion.market.placement.planning import Plan
 from emporion.market.placement.recommendation import recommendation
 from emporion.market.placement.relax import usd
+from emporion.market.stages.outcome import critical_path_hours
 
 __all__ = ["SCHEMA", "plan_json"]
 
@@ -29,6 +30,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "intent": intent_json(plan.intent),
         "catalogue": _catalogue(plan),
         "feasible": plan.feasible,
+        **_stages(plan),
         "recommendation": _recommendation(plan),
         "solutions": [_placement(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
         "not_deployable": [_placement(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
@@ -43,6 +45,36 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             for each in plan.relaxations
         ],
         "warnings": warnings,
+    }
+
+
+def _stages(plan: Plan) -> dict[str, Any]:
+    """Return what holds for all placements of several stages; nothing for one."""
+    if plan.stages is None:
+        return {}
+    return {
+        "epsilon": _significant(plan.stages.epsilon),
+        "critical_path_hours": _number(critical_path_hours(plan.stages.graph)),
+    }
+
+
+def _stage(part: StagePart) -> dict[str, Any]:
+    own = part.placement
+    site = own.sites[0]
+    return {
+        "name": part.name,
+        "needs": list(part.needs),
+        "hours": _number(part.hours),
+        "provider": site.provider,
+        "region": site.region,
+        "zone": site.zone,
+        "gpus": own.gpus,
+        "surplus": own.surplus,
+        "deploy_note": own.deploy_problem,
+        "usd_per_hour": plain_usd(usd(own.vector.cost)),
+        "run_total": plain_usd(own.cost.run_total),
+        "throughput": own.vector.throughput,
+        "loss_s_per_day": own.vector.loss_s,
     }
 
 
@@ -73,12 +105,13 @@ def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
         "deploy_note": placement.deploy_problem,
         "gpus": placement.gpus,
         "surplus": placement.surplus,
+        **({"stages": [_stage(each) for each in placement.stages]} if placement.stages else {}),
         "nodes": [_pool(pool) for pool in placement.pools],
         "objectives": {
             "usd_per_hour": plain_usd(usd(placement.vector.cost)),
             "throughput": placement.vector.throughput,
             "loss_s_per_day": placement.vector.loss_s,
-            **({"carbon_g_per_hour": placement.vector.carbon} if plan.choice.carbon else {}),
+            **({"carbon_g_per_hour": placement.vector.carbon} if plan.carbon else {}),
         },
         "cost": {**placement.cost.to_json(), "fallback": _fallback(placement, plan)},
         "performance": {
@@ -97,7 +130,7 @@ def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
             "assumed": stability.assumed,
         },
         "links": [_link(link) for link in placement.links],
-        **(_carbon(placement) if plan.choice.carbon else {}),
+        **(_carbon(placement) if plan.carbon else {}),
     }
 
 

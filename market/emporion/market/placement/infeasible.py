@@ -15,7 +15,7 @@ from emporion.market.placement.model import Relaxation
 from emporion.market.placement.quotas import limits_of
 from emporion.market.placement.relax import usd
 
-__all__ = ["infeasible_error"]
+__all__ = ["code_of", "infeasible_error", "wish_text"]
 
 _CODES = {
     "cost_control": "E-BUDGET",
@@ -39,8 +39,8 @@ def infeasible_error(choice: Choice, relaxations: Sequence[Relaxation]) -> UserE
         *(f"{each.change}: {each.after} (${plain_usd(each.total_usd_per_hour)}/hr)" for each in relaxations[:4]),
     ]
     return UserError(
-        _code(key),
-        "; ".join([f"nothing serves {_wish(intent)}", *_seen(choice, key)]),
+        code_of(key),
+        "; ".join([f"nothing serves {wish_text(intent)}", *_seen(choice, key)]),
         intent.where(key),
         "; or ".join(hints) or "ask for another GPU model or number: emporion offers list shows what there is",
         ExitCode.INFEASIBLE,
@@ -55,12 +55,13 @@ def _key(relaxations: Sequence[Relaxation]) -> str:
     return next((key for key in keys if key.startswith("cost_control")), keys[0])
 
 
-def _code(key: str) -> str:
+def code_of(key: str) -> str:
+    """Return the code of an error that blames a key of an intent."""
     found = [prefix for prefix in _CODES if key == prefix or key.startswith(f"{prefix}.")]
     return _CODES[max(found, key=len)] if found else "E-INFEASIBLE"
 
 
-def _wish(intent: Intent) -> str:
+def wish_text(intent: Intent) -> str:
     """Return the wish in words: `16 x a100 joined by NVLink in us-east-1`."""
     gpus, places = intent.resources.gpus, intent.constraints
     parts = [f"{intent.resources.nodes_min or 1} nodes"]
@@ -80,7 +81,7 @@ def _wish(intent: Intent) -> str:
 
 def _seen(choice: Choice, key: str) -> list[str]:
     """Return the nearest figure that there is: the cheapest cost left, or the largest memory seen."""
-    if _code(key) == "E-BUDGET":
+    if code_of(key) == "E-BUDGET":
         cheapest = _cheapest_left(choice)
         return [] if cheapest is None else [cheapest]
     gpus = choice.intent.resources.gpus

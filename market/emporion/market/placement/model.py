@@ -12,7 +12,7 @@ from emporion.market.placement.front import Vector
 from emporion.market.placement.pools import Pool
 from emporion.market.stability import Stability
 
-__all__ = ["Placement", "Pool", "Rejection", "Relaxation", "SiteLink"]
+__all__ = ["Placement", "Pool", "Rejection", "Relaxation", "SiteLink", "StagePart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,18 @@ class Placement:
     links: tuple[SiteLink, ...]
     deploy_problem: str | None
     """Why it cannot be stood up; None: it can."""
+    stages: tuple[StagePart, ...] = ()
+    """Of an intent with several stages: each by itself, in the order of the intent."""
 
     @property
     def deployable(self) -> bool:
         """Whether `emporion up` can stand it up."""
         return self.deploy_problem is None
+
+    @property
+    def recommendable(self) -> bool:
+        """Whether it can be stood up; of several stages: whether each of them can by itself."""
+        return all(each.placement.deployable for each in self.stages) if self.stages else self.deployable
 
     @property
     def nodes(self) -> int:
@@ -71,6 +78,17 @@ class Placement:
     def sites(self) -> tuple[Site, ...]:
         """Its sites, sorted."""
         return tuple(sorted({Site(p.offer.provider, p.offer.region, p.offer.zone) for p in self.pools}, key=str))
+
+
+@dataclass(frozen=True, slots=True)
+class StagePart:
+    """One stage of a placement."""
+
+    name: str
+    needs: tuple[str, ...]
+    hours: Decimal | None
+    placement: Placement
+    """What it would be without the others: its own machines, full chain, speed and stability."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ from emporion.market.placement.quotas import Quota
 from emporion.market.placement.rejections import rejections
 from emporion.market.placement.relax import relaxations
 from emporion.market.sites import is_local_zone
+from emporion.market.stages.graph import stage_graph
+from emporion.market.stages.outcome import StageOutcome, graph_rejections, outcome
+from emporion.market.stages.views import alone
 
 __all__ = ["Plan", "make_plan"]
 
@@ -55,16 +58,26 @@ class Plan:
     """Of an infeasible intent: what to tell, with exit code 3."""
     rates: Mapping[str, Rate]
     """What the user said that other currencies are worth."""
+    stages: StageOutcome | None = None
+    """Of an intent with several stages; `choice` is then that of the first one."""
 
     @property
     def feasible(self) -> bool:
         """Whether any placement serves the intent."""
         return bool(self.solutions)
 
+    @property
+    def carbon(self) -> bool:
+        """Whether placements are compared by carbon."""
+        return self.choice.carbon
+
     @cached_property
     def rejected(self) -> tuple[Rejection, ...]:
         """Every offer that no placement of the plan uses, counted by its first failing constraint, most first."""
-        return rejections(self.choice, {each for p in (*self.solutions, *self.not_deployable) for each in p.offer_ids})
+        shown = (*self.solutions, *self.not_deployable)
+        if self.stages is not None:
+            return graph_rejections(self.stages.graph, shown)
+        return rejections(self.choice, {each for placement in shown for each in placement.offer_ids})
 
 
 def make_plan(
@@ -94,9 +107,17 @@ def make_plan(
     if problems:
         raise UserErrors.of(problems)
     costs = _cost_models(catalogue)
-    terms = Terms(
-        now, max_pools, _deploy_test(intent, clouds, costs(intent)), costs, picked.carbon, tuple(quotas), observed
-    )
+
+    def terms_of(asked: Intent) -> Terms:
+        test = _deploy_test(asked, clouds, costs(asked))
+        return Terms(now, max_pools, test, costs, picked.carbon, tuple(quotas), observed)
+
+    if len(intent.stages) > 1:
+        graph = stage_graph(intent, catalogue, terms_of, carbon=picked.carbon)
+        return _staged(outcome(graph), picked, now, rates or {})
+    if intent.stages:
+        intent = alone(intent, catalogue.sites)
+    terms = terms_of(intent)
     choice = choose(intent, catalogue, terms)
     solutions, others = choice.placements()
     deployable = [each for each in solutions if each.deployable]
@@ -117,6 +138,33 @@ def make_plan(
         tuple(dict.fromkeys([*_warnings(choice, [*solutions, *others], recommended), *advice])),
         None if solutions else infeasible_error(choice, changes),
         rates or {},
+    )
+
+
+def _staged(found: StageOutcome, picked: Preference, now: datetime, rates: Mapping[str, Rate]) -> Plan:
+    """Return the plan of an intent with several stages."""
+    graph = found.graph
+    intent, choice = graph.intent, graph.choices[0]
+    whole = [each for each in found.solutions if each.recommendable]
+    recommended = recommend(whole, picked) if whole else None
+    shown = [*found.solutions, *found.others]
+    advice = cost_advice(intent, recommended or next(iter(shown), None), shown, now)
+    return Plan(
+        intent,
+        choice.catalogue,
+        now,
+        picked,
+        choice,
+        found.solutions,
+        found.others,
+        recommended,
+        found.relaxations,
+        tuple(
+            dict.fromkeys([*_warnings(replace(choice, intent=intent), shown, recommended), *found.warnings, *advice])
+        ),
+        found.error,
+        rates,
+        found,
     )
 
 

@@ -32,7 +32,7 @@ def recommendation(plan: Plan) -> Recommendation | None:
     if chosen is None:
         return None
     rank = 1 + next(number for number, each in enumerate(plan.solutions) if each is chosen)
-    others = [each for each in plan.solutions if each is not chosen and each.deployable]
+    others = [each for each in plan.solutions if each is not chosen and each.recommendable]
     if not others:
         return Recommendation(rank, plan.prefer.text, "the only placement of the front that can be stood up")
     following = recommend(others, plan.prefer)

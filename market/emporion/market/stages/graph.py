@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -33,10 +33,6 @@ class Picked(NamedTuple):
 
     vector: Vector
     options: tuple[Option, ...]
-    judged: int
-    """What a budget per hour is judged by, in 1e-9 USD; the cost itself where no budget asks."""
-    run_judged: Fraction | None
-    """The same for the run, in USD."""
 
 
 class GraphFront(NamedTuple):
@@ -45,6 +41,8 @@ class GraphFront(NamedTuple):
     points: list[Picked]
     epsilon: float
     """0: exact."""
+    whole: bool = True
+    """Whether nothing was left out for want of a component."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,18 @@ class StageGraph:
     choices: tuple[Choice, ...]
     needs: tuple[Need, ...]
     carbon: bool
+    catalogue: Catalogue
+    terms_of: TermsOf
+    memo: dict[object, tuple[list[Option], bool]] = field(default_factory=dict)
+    """The options of a stage, and whether all offers that pass can be stood up, by everything they depend on."""
+
+    def with_views(self, views: Sequence[Intent], intent: Intent | None = None) -> StageGraph:
+        """Return the graph with other stage intents, perhaps another budget; what is equal is not searched again."""
+        choices = tuple(
+            old if view is before else choose(view, self.catalogue, replace(self.terms_of(view), carbon=self.carbon))
+            for view, before, old in zip(views, self.views, self.choices, strict=True)
+        )
+        return replace(self, intent=intent or self.intent, views=tuple(views), choices=choices)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,36 +110,47 @@ class StageGraph:
     def front(self, *, usable: bool = False, by_cost: bool = False, budget: Budget | None = None) -> GraphFront:
         """Return the front over all stages, within a budget (None: the intent's).
 
-        `usable`: every stage of offers that a component can stand up. `by_cost`: compared by what a budget and a
-        ceiling on carbon ask alone, so that the cheapest is in it.
+        `usable`: every stage of offers that a component can stand up. `by_cost`: compared by cost alone (and carbon,
+        where there is a ceiling on it), so that the cheapest is in it.
         """
         limits = self.limits(self.intent.budget if budget is None else budget)
-        judged = [each for each in limits if each.key != "max_total"]
+        found = self._search(limits, limits, usable=usable, by_cost=by_cost)
+        points = [found.picked(label) for label in found.compared()]
+        return GraphFront(points, found.epsilon, found.whole)
+
+    def serves(self, number: int) -> bool:
+        """Return whether anything serves a stage by itself, whatever it costs."""
+        options, _ = self._options(self.choices[number], Layout(carbon=self.carbon), 0, usable=False, by_cost=True)
+        return bool(options)
+
+    def least(self, ceiling: Ceiling) -> Decimal | None:
+        """Return the least that a ceiling must be for something to keep it and the intent's budget, in USD."""
+        found = self._search(self.limits(self.intent.budget), [ceiling], usable=False, by_cost=True)
+        needed = []
+        for label in found.labels:
+            held = found.layout.read(label)
+            gpus = -held.get("gpus", 0)
+            if not ceiling.per_gpu or gpus:
+                needed.append(self._seen(ceiling, held) / (gpus if ceiling.per_gpu else 1))
+        return None if not needed else _upwards(min(needed))
+
+    def _search(self, limits: Sequence[Ceiling], measured: Sequence[Ceiling], *, usable: bool, by_cost: bool) -> _Found:
+        """Return everything within `limits`, with the numbers that they and `measured` are judged by."""
+        every = [*limits, *measured]
         layout = Layout(
             carbon=self.carbon,
-            judged=bool(judged),
-            gpus=any(each.per_gpu for each in limits),
-            run=len(judged) < len(limits),
+            judged=any(each.key != "max_total" for each in every),
+            gpus=any(each.per_gpu for each in every),
+            run=any(each.key == "max_total" for each in every),
         )
-        options = self._options(layout, usable=usable, by_cost=by_cost)
-        return self._solved(options, layout, limits)
-
-    def _options(self, layout: Layout, *, usable: bool, by_cost: bool) -> list[list[Option]]:
-        """Return the options of each stage at all places, smallest ids first; equal stages are worked out once."""
-        known: dict[Intent, list[Option]] = {}
-        found = []
-        for choice, hours in zip(self.choices, self.hours, strict=True):
-            alike = replace(choice.intent, name="", positions=())
-            if alike not in known:
-                stage = StageOptions(choice, layout, usable, by_cost, self._whole(hours))
-                options = [each for place in stage.at_places().values() for each in place]
-                known[alike] = sorted(options, key=lambda each: (each.ids, each.place))
-            found.append(known[alike])
-        return found
-
-    def _solved(self, options: Sequence[list[Option]], layout: Layout, limits: Sequence[Ceiling]) -> GraphFront:
+        found = [
+            self._options(choice, layout, hours, usable=usable, by_cost=by_cost)
+            for choice, hours in zip(self.choices, map(self._whole, self.hours), strict=True)
+        ]
+        options = [each for each, _ in found]
+        whole = all(each for _, each in found)
         if not all(options):
-            return GraphFront([], 0.0)
+            return _Found([], layout, options, [], 0.0, whole)
         weights = [1]
         for each in reversed(options[1:]):
             weights.insert(0, weights[0] * len(each))
@@ -141,31 +162,66 @@ class StageGraph:
             fronts.append(by_place)
         merger = Merger()
         tolls = Tolls(layout, *groups_of({place for by_place in fronts for place in by_place}))
-        labels = solve(fronts, self.edges, tolls, merger)
-        allowed = [label for label in labels if self._keeps(layout.read(label), label, limits)]
-        points = []
-        for label in _compared(allowed, layout):
-            picked = tuple(each[label[-1] // weight % len(each)] for each, weight in zip(options, weights, strict=True))
-            points.append(self._picked(label, layout, picked))
-        return GraphFront(points, merger.epsilon)
+        labels = [
+            label for label in solve(fronts, self.edges, tolls, merger) if self._keeps(layout.read(label), limits)
+        ]
+        return _Found(labels, layout, options, weights, merger.epsilon, whole)
 
-    def _keeps(self, held: dict[str, int], label: Label, limits: Sequence[Ceiling]) -> bool:
-        """Return whether a label is within every ceiling."""
+    def _keeps(self, held: dict[str, int], limits: Sequence[Ceiling]) -> bool:
+        """Return whether the numbers of a label are within every ceiling."""
         most = self.intent.constraints.max_carbon_g_per_hour
         if most is not None and held.get("carbon", 0) > most:
             return False
-        return all(self._seen(each, held, label) <= _limit(each, -held.get("gpus", 0)) for each in limits)
+        return all(self._seen(each, held) <= _limit(each, -held.get("gpus", 0)) for each in limits)
 
-    def _seen(self, ceiling: Ceiling, held: dict[str, int], label: Label) -> Fraction:
+    def _seen(self, ceiling: Ceiling, held: dict[str, int]) -> Fraction:
         """Return what a ceiling is compared with, in USD."""
         if ceiling.key == "max_total":
             return Fraction(held["run"], NANO * self._scale)
         return Fraction(held["judged"], NANO) * Fraction(ceiling.hours or 1)
 
-    def _picked(self, label: Label, layout: Layout, options: tuple[Option, ...]) -> Picked:
-        held = layout.read(label)
-        run = Fraction(held["run"], NANO * self._scale) if "run" in held else None
-        return Picked(_vector(label, held), options, held.get("judged", int(label[0])), run)
+    def _options(
+        self, choice: Choice, layout: Layout, hours: int, *, usable: bool, by_cost: bool
+    ) -> tuple[list[Option], bool]:
+        """Return the options of a stage at all places, smallest ids first."""
+        alike = replace(choice.intent, name="", positions=(), not_acted_on=())
+        key = (alike, layout, hours if layout.run else 0, usable, by_cost)
+        if key not in self.memo:
+            stage = StageOptions(choice, layout, usable, by_cost, hours)
+            options = [each for place in stage.at_places().values() for each in place]
+            self.memo[key] = (sorted(options, key=lambda each: (each.ids, each.place)), stage.whole)
+        return self.memo[key]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Labels within a budget, with what is needed to read them."""
+
+    labels: Labels
+    layout: Layout
+    options: Sequence[list[Option]]
+    weights: Sequence[int]
+    epsilon: float
+    whole: bool
+
+    def compared(self) -> Labels:
+        """Return the front over what is compared, costs rounded, cheapest first; of equal ones the smallest key."""
+        by_key = {label[-1]: label for label in self.labels}
+        numbers = 4 if self.layout.carbon else 3
+        short = [(rounded(one[0]), *one[1:numbers], one[-1]) for one in by_key.values()]
+        return [by_key[one[-1]] for one in best_of(short)]
+
+    def picked(self, label: Label) -> Picked:
+        """Return a label as a point of a front."""
+        speed = label[1]
+        throughput = 0.0 if speed == float("-inf") else -speed
+        vector = Vector(rounded(label[0]), throughput, label[2], self.layout.read(label).get("carbon", 0))
+        return Picked(
+            vector,
+            tuple(
+                each[label[-1] // weight % len(each)] for each, weight in zip(self.options, self.weights, strict=True)
+            ),
+        )
 
 
 def _limit(ceiling: Ceiling, gpus: int) -> Fraction:
@@ -175,18 +231,9 @@ def _limit(ceiling: Ceiling, gpus: int) -> Fraction:
     return Fraction(ceiling.usd) * (gpus if ceiling.per_gpu else 1)
 
 
-def _vector(label: Label, held: dict[str, int]) -> Vector:
-    speed = label[1]
-    throughput = 0.0 if speed == float("-inf") else -speed
-    return Vector(rounded(label[0]), throughput, label[2], held.get("carbon", 0))
-
-
-def _compared(labels: Iterable[Label], layout: Layout) -> Labels:
-    """Return the front over what is compared, costs rounded; of equal ones the smallest key stays."""
-    by_key = {label[-1]: label for label in labels}
-    carbon = 1 if layout.carbon else 0
-    short = [(rounded(one[0]), *one[1 : 3 + carbon], one[-1]) for one in by_key.values()]
-    return [by_key[one[-1]] for one in best_of(short)]
+def _upwards(usd: Fraction) -> Decimal:
+    """Return an amount as a decimal to 1e-9 USD, never below it."""
+    return Decimal(-(-usd.numerator * NANO // usd.denominator)) / NANO
 
 
 def stage_graph(intent: Intent, catalogue: Catalogue, terms_of: TermsOf, *, carbon: bool = False) -> StageGraph:
@@ -194,4 +241,4 @@ def stage_graph(intent: Intent, catalogue: Catalogue, terms_of: TermsOf, *, carb
     views = stage_intents(intent, catalogue.sites)
     asked = carbon or any(each.constraints.max_carbon_g_per_hour is not None for each in (intent, *views))
     choices = tuple(choose(view, catalogue, replace(terms_of(view), carbon=asked)) for view in views)
-    return StageGraph(intent, views, choices, needs_between(intent), asked)
+    return StageGraph(intent, views, choices, needs_between(intent), asked, catalogue, terms_of)

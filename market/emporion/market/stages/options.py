@@ -92,6 +92,11 @@ class StageOptions:
                 found[place] = options
         return found
 
+    @property
+    def whole(self) -> bool:
+        """Whether no offer was left out for want of a component, as far as was looked."""
+        return all(self._deploys.values())
+
     # Offers
 
     @cached_property

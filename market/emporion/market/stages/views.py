@@ -1,8 +1,7 @@
 """What each stage of an intent asks for by itself: an intent of its own, and the data that goes between stages.
 
-A stage without GPUs, nodes, CPUs and memory of its own takes those of the intent; storage and (with GPUs) the network
-likewise each by itself. Constraints of the intent hold for every stage, a stage's own narrow them. The budget is that
-of the whole and no part of a stage's intent.
+Constraints of the intent hold for every stage, a stage's own narrow them. The budget is that of the whole and no part
+of a stage's intent.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from emporion.market.intent.model import Budget, Constraints, DataSet, Intent, Network, Resources, Stage
+from emporion.market.intent.model import Budget, Constraints, DataSet, Intent, Network, Stage
+from emporion.market.intent.stages import STAGE_SCHEME, producer_of, resources_of
 from emporion.market.sites import region_glob, region_matches
 
 __all__ = [
@@ -29,9 +29,6 @@ __all__ = [
 Place = tuple[str, str]
 """Provider and region."""
 
-STAGE_SCHEME = "stage://"
-"""`data_in: [{source: stage://tokenise, size: 40gb}]`: how much a stage reads of what another wrote."""
-
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -43,12 +40,6 @@ class Need:
     """None: neither of them says how much."""
     stored: bool = False
     """What the producer writes lies in a store of the user's, and is read from there: nothing goes directly."""
-
-
-def producer_of(data: DataSet) -> str | None:
-    """Return the stage that data comes from, None when it comes from elsewhere."""
-    source = data.source or ""
-    return source.removeprefix(STAGE_SCHEME).strip("/") if source.startswith(STAGE_SCHEME) else None
 
 
 def needs_between(intent: Intent) -> tuple[Need, ...]:
@@ -69,20 +60,6 @@ def needs_between(intent: Intent) -> tuple[Need, ...]:
             size = sum((each.gb for each in sizes), Decimal(0)) if sizes else None
             found.append(Need(producer, consumer, size, stored))
     return tuple(found)
-
-
-def resources_of(intent: Intent, stage: Stage) -> Resources:
-    """Return what a stage asks for, with what it takes from the intent."""
-    common, own = intent.resources, stage.resources
-    names = ("gpus", "nodes_min", "nodes_max", "cpus_min", "memory_min")
-    machines = own if any(getattr(own, name) is not None for name in names) else common
-    network = own.network if own.network != Network() else common.network
-    return Resources(
-        **{name: getattr(machines, name) for name in names},
-        network=network if machines.gpus is not None else own.network,
-        storage=own.storage if own.storage is not None else common.storage,
-        storage_type=own.storage_type if own.storage_type is not None else common.storage_type,
-    )
 
 
 def own_key(intent: Intent, index: int, key: str) -> str:
