@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from emporion.market.chain import ChainRow, chain
 from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, Cost, CostLine, per_hour
@@ -219,6 +219,7 @@ class CostModel:
         return Cost(tuple(lines), sum(pool.gpus for pool in pools), self._intent.model.hours)
 
 
+@lru_cache(maxsize=8)
 def _controllers(catalogue: Catalogue) -> dict[tuple[str, str], list[Offer]]:
     """Return the machines that can be a controller by (provider, region)."""
     found: dict[tuple[str, str], list[Offer]] = {}

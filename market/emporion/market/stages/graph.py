@@ -143,14 +143,14 @@ class StageGraph:
             gpus=any(each.per_gpu for each in every),
             run=any(each.key == "max_total" for each in every),
         )
-        found = [
-            self._options(choice, layout, hours, usable=usable, by_cost=by_cost)
-            for choice, hours in zip(self.choices, map(self._whole, self.hours), strict=True)
-        ]
-        options = [each for each, _ in found]
-        whole = all(each for _, each in found)
-        if not all(options):
-            return _Found([], layout, options, [], 0.0, whole)
+        options: list[list[Option]] = []
+        whole = True
+        for choice, hours in zip(self.choices, map(self._whole, self.hours), strict=True):
+            here, complete = self._options(choice, layout, hours, usable=usable, by_cost=by_cost)
+            whole = whole and complete
+            if not here:
+                return _Found([], layout, [], [], 0.0, whole)
+            options.append(here)
         weights = [1]
         for each in reversed(options[1:]):
             weights.insert(0, weights[0] * len(each))
