@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import threading
 from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cloud_ask import FakeAsk, imported, prices
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from emporion.components.gcp.offers import ADAPTER, Login, fetch_with
 from emporion.market.errors import UserError
@@ -267,3 +272,42 @@ def test_without_a_login_the_refresh_says_how_to_get_one(monkeypatch: pytest.Mon
     assert "GOOGLE_API_KEY" in str(caught.value.fix)
     ask = FakeAsk(lambda *_: {"skus": CATALOGUE}, env={"GOOGLE_API_KEY": "secret-key"})
     assert list(ADAPTER.fetch(ask))
+
+
+def test_a_service_account_asks_with_its_token_in_its_own_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Tokens(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.dumps({"access_token": "a-token", "expires_in": 3600, "token_type": "Bearer"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        account = {
+            "type": "service_account",
+            "project_id": PROJECT,
+            "private_key_id": "1",
+            "private_key": pem,
+            "client_email": "reader@some-project.iam.gserviceaccount.com",
+            "token_uri": f"http://127.0.0.1:{server.server_port}/token",
+        }
+        path = tmp_path / "account.json"
+        path.write_text(json.dumps(account), encoding="utf-8")
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+        monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
+        ask = cloud(machine_type("e2-standard-2", 2, 8192))
+        [row] = ADAPTER.fetch(ask)
+        server.shutdown()
+    assert row["instance_type"] == "e2-standard-2"
+    assert {headers["Authorization"] for _, _, headers in ask.asked} == {"Bearer a-token"}
+    assert [url for url, _, _ in ask.asked] == [SKUS, f"{COMPUTE}/acceleratorTypes", f"{COMPUTE}/machineTypes"]

@@ -64,9 +64,11 @@ def _log_in(ask: Ask) -> Login:
             return with_key
         said = str(error).split(". ", 1)[0].rstrip(".")
         raise odd(SOURCE, f"cannot be asked: no Google login ({said[:120]})", _FIX) from error
-    named = ask.env.get("GOOGLE_CLOUD_PROJECT") or project
     headers = {"Authorization": f"Bearer {credentials.token}"}
-    return Login(headers | ({"X-Goog-User-Project": named} if named else {}), named)
+    quota = getattr(credentials, "quota_project_id", None)
+    if quota:  # whose quota a person's login uses; a service account has its own
+        headers["X-Goog-User-Project"] = quota
+    return Login(headers, ask.env.get("GOOGLE_CLOUD_PROJECT") or project)
 
 
 def fetch_with(ask: Ask, log_in: Callable[[Ask], Login]) -> Iterator[Row]:
