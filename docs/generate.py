@@ -19,6 +19,7 @@ from emporion.market.clouds import installed_clouds
 from emporion.market.intent import FLAGS, intent_from_flags
 from emporion.market.intent.keys import ROOT, Key, Section
 from emporion.market.money import parse_rates
+from emporion.market.observed import MeasuredLink, Observed
 from emporion.market.offers import load_bundled
 from emporion.market.plan import make_plan, plan_json
 
@@ -229,12 +230,16 @@ def _plans() -> Iterator[dict[str, Any]]:
     """Yield plans that have every field between them."""
     offers, clouds, now = load_bundled(), installed_clouds(), datetime(2026, 12, 1, tzinfo=UTC)
     rates = parse_rates(["EUR=1.10"], now.date())
+    east = ("aws", "us-east-1", None)
+    seen = Observed(links=(MeasuredLink((east, east), 0.05, None, "efa", "probe", "2026-11-30"),))
     wishes: list[dict[str, str]] = [
         {"gpus": "a100:16", "min_vram": "40gb", "network": "low-latency", "hours": "12"},
         {"gpus": "a100:8", "max_cost": "$1/hr"},
     ]
     for wish in wishes:
-        yield plan_json(make_plan(intent_from_flags(**wish), offers, clouds=clouds, now=now, rates=rates))
+        yield plan_json(
+            make_plan(intent_from_flags(**wish), offers, clouds=clouds, now=now, rates=rates, observed=seen)
+        )
 
 
 def _fields(value: object, path: str) -> Iterator[tuple[str, object]]:
