@@ -64,6 +64,12 @@ __all__ = ["plan"]
 @click.option(
     "--chart/--no-chart", default=None, help="Draw the front, cost against speed; on a terminal it is drawn unasked."
 )
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page of the plan as well: pictures, costs, reasons. It opens anywhere, without a network.",
+)
 @click.option("--show-intent", is_flag=True, help="Print the normalised intent with its defaults, and plan nothing.")
 @world_options
 @project_option
@@ -81,6 +87,7 @@ def plan(
     diff: str | None,
     explain: str | None,
     chart: bool | None,
+    html: Path | None,
     show_intent: bool,
     world: str | None,
     project: Path | None,
@@ -99,6 +106,11 @@ def plan(
     emporion plan --diff demo
     """  # noqa: D301 - \b is click's mark for text that keeps its lines
     _one_of({"--pin": pin, "--diff": diff, "--explain": explain, "--show-intent": show_intent})
+    if html is not None:
+        _one_of({"--html": html, "--explain": explain, "--show-intent": show_intent})
+        from emporion.cli.page.write import writable
+
+        writable(html)
     from emporion.cli.planning import catalogue, exchange, known_quotas, observed
 
     worth = exchange(rates)
@@ -125,6 +137,8 @@ def plan(
         quotas=known_quotas(quotas),
         observed=observed(links),
     )
+    if html is not None:
+        _page(made, html)
     if explain is not None:
         return _explain(made, explain, as_json=as_json)
     if diff is not None:
@@ -132,6 +146,15 @@ def plan(
     if pin is not None:
         return _pin(made, pin, world, project, as_json=as_json)
     return _print(made, chart, as_json=as_json)
+
+
+def _page(made: Plan, path: Path) -> None:
+    """Write the page of a plan; what it says of it goes to stderr, so that JSON stays alone on stdout."""
+    from emporion.cli.page.write import page, write_page
+    from emporion.market.plan import picture_json, plan_json
+
+    write_page(path, page(plan_json(made), picture_json(made), made.now))
+    note(f"wrote {path}")
 
 
 def _one_of(given: dict[str, object]) -> None:
@@ -222,7 +245,7 @@ def _pin(made: Plan, stack: str, world: str | None, folder: Path | None, *, as_j
     project = open_project(folder)
     project.check_stack_name(stack)
     chosen = choose_world(project, stack, world)
-    if made.recommended is None:
+    if made.recommended is None or not made.recommended.deployable:
         _print(made, as_json=as_json)
         if made.feasible:
             print_error(pin_problem(made))

@@ -11,7 +11,7 @@ from emporion.cli.layout import WIDE, clean, fold
 from emporion.cli.plan_summary import recommended, summary
 from emporion.cli.render import money, table
 
-__all__ = ["plan_text"]
+__all__ = ["plan_text", "wish"]
 
 Document = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
     intent = plan["intent"]
     yield "\n".join(
         [
-            *fold(f"{clean(intent['name'])}: {clean(_wish(intent))}", width, "  "),
+            *fold(f"{clean(intent['name'])}: {clean(wish(intent))}", width, "  "),
             f"prices of {catalogue['as_of']}, catalogue {catalogue['version']}",
             *(f"1 {one['currency']} = {one['usd']} USD, of {one['as_of']}" for one in catalogue.get("rates", ())),
         ]
@@ -62,7 +62,7 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
         yield _rejected(plan["rejected"], width)
 
 
-def _wish(intent: Document) -> str:
+def wish(intent: Document) -> str:
     """Return the normalised wish in one line, the unit in each name: what was understood is shown."""
     resources = intent["resources"]
     gpus = resources["gpus"]

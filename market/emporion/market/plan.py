@@ -4,6 +4,7 @@
 
     make_plan     intent + catalogue -> Plan
     plan_json     Plan -> the JSON of schema emporion.plan/1
+    picture_json  Plan -> its regions on the map and what lies between them
     explain       one offer through every constraint, with its figures
     pin           the recommended placement with everything that a look-up would change later
     diff_plans    what has changed since a placement was pinned
@@ -19,6 +20,7 @@ from __future__ import annotations
 from emporion.market.placement.diff import Change, Diff, diff_plans, market_diff
 from emporion.market.placement.document import plan_json
 from emporion.market.placement.explain import Check, explain
+from emporion.market.placement.picture import picture_json
 from emporion.market.placement.pinning import pin, pin_problem
 from emporion.market.placement.places import place_problems
 from emporion.market.placement.planning import Plan, make_plan
@@ -33,6 +35,7 @@ __all__ = [
     "explain",
     "make_plan",
     "market_diff",
+    "picture_json",
     "pin",
     "pin_problem",
     "place_problems",

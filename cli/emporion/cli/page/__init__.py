@@ -1,0 +1,1 @@
+"""The page of a plan: one file that opens anywhere, without a network (`emporion plan --html FILE`)."""

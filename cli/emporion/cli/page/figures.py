@@ -1,0 +1,324 @@
+"""The pictures of a plan's page, as data for plotly.js. Pure; every name that goes in is escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from html import escape
+from typing import Any
+
+from emporion.cli.plan_summary import machines
+from emporion.cli.render import money
+
+__all__ = ["anchor", "cost_figure", "front_figure", "graph_figure"]
+
+Document = Mapping[str, Any]
+Figure = dict[str, Any]
+
+SHOWN_BARS = 12
+_LOG_FROM = 6.0
+_PARTS = ("compute", "storage", "transfer", "network", "fees", "interruptions")
+_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+"""Okabe and Ito's, which colour-blind people can tell apart."""
+_BEST, _OTHER = "#d55e00", "#8a8f98"
+_ROLES = {
+    "candidate": ("passed the constraints, not taken", "circle", 7, _OTHER),
+    "not deployable": ("on the front, cannot be stood up", "diamond-open", 12, _OTHER),
+    "solution": ("a solution", "circle", 14, "#0072b2"),
+    "recommended": ("recommended", "star", 20, _BEST),
+}
+_LABELLED = 10
+_NOWHERE_LAT = -72.0
+"""Where regions stand whose place is not known: below the inhabited world."""
+
+
+def front_figure(plan: Document) -> Figure:
+    """Return the front: cost across, throughput up, lost time as colour."""
+    everything = [*plan["solutions"], *plan["not_deployable"]]
+    groups = (
+        ("cannot be stood up", "diamond-open", 11, [one for one in everything if not one["deployable"]]),
+        ("solution", "circle", 14, [one for one in everything if one["deployable"] and not one["recommended"]]),
+        ("recommended", "star", 22, [one for one in everything if one["recommended"]]),
+    )
+    lost = _lost_colours([one["objectives"]["loss_s_per_day"] for one in everything] or [0])
+    costs = [float(one["objectives"]["usd_per_hour"]) for one in everything]
+    axis: Figure = {"title": {"text": "full-chain cost, $/hr"}, "tickprefix": "$", "type": "linear"}
+    if costs and min(costs) > 0 and max(costs) / min(costs) > _LOG_FROM:
+        axis |= {"type": "log", "tickvals": _log_marks(min(costs), max(costs))}
+    return {
+        "data": [_front_trace(name, symbol, size, group, lost) for name, symbol, size, group in groups if group],
+        "layout": {
+            "xaxis": axis,
+            "yaxis": {"title": {"text": "throughput, images/s"}, "rangemode": "tozero"},
+            "legend": _LEGEND,
+            "hovermode": "closest",
+        },
+    }
+
+
+_LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
+
+
+def _log_marks(low: float, high: float) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [
+        value for power in powers for digit in (1, 1.5, 2, 3, 5, 7) if low <= (value := digit * 10.0**power) <= high
+    ]
+
+
+def _lost_colours(losses: Sequence[int]) -> Figure:
+    """Return the colours of lost time, by its logarithm: most lose little, a few much."""
+    low, high = min(losses), max(losses)
+    marks = sorted({low, high, *(mark for mark in (10, 30, 100, 300, 1000, 3000, 10_000, 30_000) if low < mark < high)})
+    return {
+        "colorscale": [[0, "#2f7fc1"], [0.5, "#a06bb4"], [1, "#e0662d"]],
+        "cmin": _heat(low),
+        "cmax": _heat(high) if high > low else _heat(low) + 1,
+        "colorbar": {
+            "title": {"text": "lost s/day"},
+            "thickness": 14,
+            "tickvals": [_heat(mark) for mark in marks],
+            "ticktext": [str(mark) for mark in marks],
+        },
+    }
+
+
+def _heat(loss_s: int) -> float:
+    return math.log10(loss_s + 1)
+
+
+def _front_trace(name: str, symbol: str, size: int, group: Sequence[Document], lost: Figure) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "markers" if symbol == "diamond-open" else "markers+text",
+        "name": name,
+        "x": [float(one["objectives"]["usd_per_hour"]) for one in group],
+        "y": [one["objectives"]["throughput"] for one in group],
+        "text": [str(one["rank"]) for one in group],
+        "textposition": "top right",
+        "hovertext": [_hover(one) for one in group],
+        "hoverinfo": "text",
+        "customdata": [anchor(one) for one in group],
+        "marker": {
+            "symbol": symbol,
+            "size": size,
+            "color": [_heat(one["objectives"]["loss_s_per_day"]) for one in group],
+            **lost,
+            "line": {"width": 1.5},
+        },
+    }
+
+
+def anchor(one: Document) -> str:
+    """Return the name of a placement's place on the page."""
+    return f"{'solution' if one['deployable'] else 'other'}-{one['rank']}"
+
+
+def _hover(one: Document) -> str:
+    cost, goals = one["cost"], one["objectives"]
+    lines = [
+        f"<b>{one['rank']}: {escape(machines(one))}</b>",
+        f"${money(cost['total'])}/hr, ${money(cost['per_gpu'], 3)} per GPU and hour",
+        f"{goals['throughput']:g} images/s{' (derived)' if one['performance']['derived'] else ''}",
+        f"{goals['loss_s_per_day']} s lost a day{' (assumed)' if one['stability']['assumed'] else ''}",
+        *(f"{part} ${money(cost[part], 4)}/hr" for part in _PARTS if cost[part] is None or Decimal(cost[part])),
+    ]
+    if cost["unknown"]:
+        lines.append(f"unknown: {escape(', '.join(cost['unknown']))}")
+    if one["deploy_note"]:
+        lines.append(escape(one["deploy_note"]))
+    return "<br>".join(lines)
+
+
+def cost_figure(plan: Document) -> Figure:
+    """Return what the solutions cost by part, as bars on each other; what is only bounded is hatched."""
+    solutions = plan["solutions"]
+    shown = [one for place, one in enumerate(solutions) if place < SHOWN_BARS or one["recommended"]]
+    names = [f"{'★ ' if one['recommended'] else ''}{one['rank']}  {escape(_short(machines(one)))}" for one in shown]
+    traces: list[Figure] = [
+        _bars(part, colour, names, [one["cost"][part] for one in shown], [one["cost"]["total"] for one in shown])
+        for part, colour in zip(_PARTS, _COLOURS, strict=True)
+        if any(one["cost"][part] is None or Decimal(one["cost"][part]) for one in shown)
+    ]
+    more = [
+        None
+        if one["cost"]["upper_total"] is None
+        else Decimal(one["cost"]["upper_total"]) - Decimal(one["cost"]["total"])
+        for one in shown
+    ]
+    if any(more):
+        bars = _bars("unknown, at most", _OTHER, names, [None if one is None else str(one) for one in more], [])
+        bars["marker"]["pattern"] = {"shape": "/", "fgcolor": _OTHER, "bgcolor": "rgba(0,0,0,0)"}
+        traces.append(bars)
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "xaxis": {"title": {"text": "$/hr"}, "tickprefix": "$", "rangemode": "tozero"},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+            "legend": {**_LEGEND, "traceorder": "normal"},
+            "annotations": [
+                {"x": float(one["cost"]["total"]), "y": name, "text": " + ?", "showarrow": False, "xanchor": "left"}
+                for one, name in zip(shown, names, strict=True)
+                if one["cost"]["upper_total"] is None and one["cost"]["unknown"]
+            ],
+        },
+    }
+
+
+def _short(text: str) -> str:
+    most = 46
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _bars(
+    name: str, colour: str, names: Sequence[str], amounts: Sequence[str | None], totals: Sequence[str | None]
+) -> Figure:
+    def told(amount: str | None, total: str | None) -> str:
+        share = f", {Decimal(amount) / Decimal(total):.1%}" if amount and total and Decimal(total) else ""
+        return f"{name}: ${money(amount, 4)}/hr{share}"
+
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "y": list(names),
+        "x": [None if amount is None else float(amount) for amount in amounts],
+        "hovertext": [
+            told(amount, total) for amount, total in zip(amounts, totals or [None] * len(names), strict=True)
+        ],
+        "hoverinfo": "text",
+        "marker": {"color": colour},
+    }
+
+
+def graph_figure(picture: Document) -> Figure:
+    """Return the regions where they lie, with the links between those of the front; no map tiles, no outside request.
+
+    Regions whose place is not known stand in a row below the map.
+    """
+    regions = picture["regions"]
+    places = _places(regions)
+    best = {number for number, one in enumerate(regions) if one["role"] == "recommended"}
+    traces = [
+        *(_link_trace(link, regions, places, strong=bool(best & set(link["ends"]))) for link in picture["links"]),
+        *(
+            _region_trace(role, [(one, places[number]) for number, one in enumerate(regions) if one["role"] == role])
+            for role in _ROLES
+            if any(one["role"] == role for one in regions)
+        ),
+    ]
+    lost = any(one["lat"] is None for one in regions)
+    return {
+        "data": traces,
+        "layout": {
+            "xaxis": {"title": {"text": "longitude"}, "range": [-180, 180], "dtick": 30, "ticksuffix": "°"},
+            "yaxis": {
+                "title": {"text": "latitude"},
+                "range": [-84 if lost else -60, 80],
+                "dtick": 30,
+                "ticksuffix": "°",
+            },
+            "legend": _LEGEND,
+            "hovermode": "closest",
+            "annotations": [
+                {
+                    "x": -178,
+                    "y": _NOWHERE_LAT - 6,
+                    "text": "place not known",
+                    "showarrow": False,
+                    "xanchor": "left",
+                }
+            ]
+            if lost
+            else [],
+        },
+    }
+
+
+def _places(regions: Sequence[Document]) -> list[tuple[float, float]]:
+    """Return longitude and latitude of each region; those at one place stand beside each other."""
+    seen: dict[tuple[float, float], int] = {}
+    found = []
+    nowhere = -150.0
+    for one in regions:
+        if one["lat"] is None:
+            found.append((nowhere, _NOWHERE_LAT))
+            nowhere += 300.0 / max(sum(each["lat"] is None for each in regions), 1)
+            continue
+        key = (round(one["lon"]), round(one["lat"]))
+        number = seen[key] = seen.get(key, -1) + 1
+        found.append((one["lon"] + 2.2 * (number % 3), one["lat"] - 2.2 * (number // 3)))
+    return found
+
+
+def _region_trace(role: str, group: Sequence[tuple[Document, tuple[float, float]]]) -> Figure:
+    name, symbol, size, colour = _ROLES[role]
+    labelled = role in ("recommended", "solution")
+    return {
+        "type": "scatter",
+        "mode": "markers+text" if labelled else "markers",
+        "name": name,
+        "x": [place[0] for _, place in group],
+        "y": [place[1] for _, place in group],
+        "text": [
+            f"{escape(one['provider'])} {escape(one['region'])}" if number < _LABELLED else ""
+            for number, (one, _) in enumerate(group)
+        ],
+        "textposition": "top center",
+        "hovertext": [_region_hover(one) for one, _ in group],
+        "hoverinfo": "text",
+        "marker": {"symbol": symbol, "size": size, "color": colour, "line": {"width": 1}},
+    }
+
+
+def _region_hover(one: Document) -> str:
+    zones = ", ".join(one["zones"])
+    ranks = [
+        *(["solutions " + ", ".join(map(str, one["ranks"]))] if one["ranks"] else []),
+        *(["not deployable " + ", ".join(map(str, one["other_ranks"]))] if one["other_ranks"] else []),
+    ]
+    lines = [
+        f"<b>{escape(one['provider'])} {escape(one['region'])}</b>",
+        escape(one["location"] or "place not known"),
+        f"{one['offers']} offers pass, a machine from ${money(one['cheapest_usd_per_hour'])}/hr",
+        *([f"zones {escape(_short(zones))}"] if zones else []),
+        *ranks,
+    ]
+    return "<br>".join(lines)
+
+
+def _link_trace(
+    link: Document, regions: Sequence[Document], places: Sequence[tuple[float, float]], *, strong: bool
+) -> Figure:
+    one, other = link["ends"]
+    text = _link_hover(link, regions[one], regions[other])
+    middle = [(places[one][axis] + places[other][axis]) / 2 for axis in (0, 1)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "showlegend": False,
+        "x": [places[one][0], middle[0], places[other][0]],
+        "y": [places[one][1], middle[1], places[other][1]],
+        "hovertext": text,
+        "hoverinfo": "text",
+        "opacity": 0.8 if strong else 0.25,
+        "line": {"width": 1.6 if strong else 0.8, "color": _BEST if strong else _OTHER, "dash": "dot"}
+        if link["modelled"]
+        else {"width": 2.2, "color": _BEST if strong else _OTHER},
+    }
+
+
+def _link_hover(link: Document, here: Document, there: Document) -> str:
+    latency = "?" if link["latency_ms"] is None else f"{link['latency_ms']:g} ms one way"
+    width = "the machines' own" if link["bandwidth_gbps"] is None else f"{link['bandwidth_gbps']:g} Gb/s"
+    price = "?" if link["usd_per_gb"] is None else f"${link['usd_per_gb']}"
+    return "<br>".join(
+        [
+            f"{escape(here['region'])} to {escape(there['region'])}",
+            f"{latency} ({'modelled' if link['modelled'] else 'measured'})",
+            f"{width} ({'assumed' if link['bandwidth_modelled'] else 'measured'})",
+            f"{price} per GB",
+        ]
+    )
