@@ -26,7 +26,7 @@ def market(tmp_path: Path) -> Callable[..., Catalogue]:
 @pytest.fixture
 def plan(market: Callable[..., Catalogue], intent_of: Callable[..., Intent]) -> Callable[..., Plan]:
     def made(text: str, *rows: str) -> Plan:
-        intent = intent_of(text if "resources" in text else "gpu: a100:8\n" + text)
+        intent = intent_of(text if "resources:" in text else "gpu: a100:8\n" + text)
         return make_plan(intent, market(*(rows or (EAST_1,))), clouds=AWS, now=NOW)
 
     return made
@@ -62,11 +62,25 @@ def test_data_of_an_unsaid_region_are_told_with_the_most_that_moving_them_costs(
     ]
 
 
-def test_data_of_a_stage_are_looked_at_too(plan: Callable[..., Plan]) -> None:
-    made = plan(
-        "gpu: a100:8\nstages: [{name: a, resources: {gpus: a100:8}, data_in: [{source: s3://b/us-east-2}]}]\n", EAST_1
-    )
+CPU = "aws,us-west-2,,m5.large,,0,,2,8,0.1,,test,2026-12-01"
+
+
+def test_data_of_the_only_stage_are_looked_at_too(plan: Callable[..., Plan]) -> None:
+    made = plan("stages: [{name: a, resources: {gpus: a100:8}, data_in: [{source: s3://b/us-east-2}]}]\n")
     assert any(text.endswith("what moving it costs is not known without its size") for text in made.warnings)
+
+
+def test_data_are_looked_at_where_their_stage_stands(plan: Callable[..., Plan]) -> None:
+    text = (
+        "stages:\n"
+        "  - {name: a, hours: 1, resources: {cpus: 2}, data_in: [{source: s3://b/us-west-2, size: 1gb}]}\n"
+        "  - {name: b, hours: 1, needs: [a], resources: {gpus: a100:8}, data_in: [{source: s3://c/us-west-2, size: 1gb}]}\n"
+        "scheduler: none\n"
+    )
+    made = plan(text, EAST_1, CPU)
+    assert [told for told in made.warnings if "lies in" in told] == [
+        "s3://c/us-west-2 lies in aws us-west-2, the cluster stands in aws us-east-1: moving its 1 GB costs 0.02 USD once"
+    ]
 
 
 def test_checkpoints_in_another_region_are_told_with_what_their_traffic_costs(plan: Callable[..., Plan]) -> None:

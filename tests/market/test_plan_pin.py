@@ -15,7 +15,7 @@ from emporion.market.intent import Intent, intent_from_json, load_intent
 from emporion.market.offers import Catalogue, load_bundled
 from emporion.market.pin import PinnedPlacement
 from emporion.market.placement.pinning import images_needed
-from emporion.market.plan import Plan, make_plan, pin
+from emporion.market.plan import Plan, make_plan, market_diff, pin
 
 NOW = datetime(2026, 12, 1, 1, 2, 3, tzinfo=UTC)
 DEMO = INTENTS / "demo.yaml"
@@ -104,3 +104,20 @@ def test_that_the_data_lie_there_is_a_reason(bundled: Catalogue, intent_of: Call
     assert [reason for reason in pinned.reasons if "stands in" in reason] == [
         "stands in the region of s3://b/us-east-1: its data move for nothing"
     ]
+
+
+def test_several_stages_are_not_pinned_as_one_cluster(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
+    text = (
+        "stages:\n  - {name: a, resources: {cpus: 2}}\n  - {name: b, needs: [a], resources: {gpus: a100:8}}\n"
+        "constraints: {providers: [aws], regions: [us-east-1]}\n"
+    )
+    plan = plan_for(intent_of(text), bundled)
+    assert plan.feasible
+    with pytest.raises(UserError) as refused:
+        pin(plan, IMAGES)
+    assert (refused.value.code, refused.value.exit_code) == ("E-DEPLOY", ExitCode.INFEASIBLE)
+    diff = market_diff(pin(plan_for(load_intent(DEMO), bundled), IMAGES), plan)
+    assert diff.best is None
+    (told,) = [change for change in diff.changes if change.kind == "feasibility"]
+    assert told.now is not None
+    assert "one stage at a time" in told.now

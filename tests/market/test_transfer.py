@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emporion.market.cost_lines import CostLine
 from emporion.market.errors import UserError
 from emporion.market.intent import Intent
-from emporion.market.intent.model import DataSet, Lifecycle, Memory, Model, Resources, Stage
+from emporion.market.intent.model import DataSet, Gpus, Lifecycle, Memory, Model, Resources, Stage
 from emporion.market.offers import load_bundled
 from emporion.market.placement.places import place_problems
 from emporion.market.prices import price_book
@@ -30,7 +30,13 @@ def wish(*data: DataSet, hours: int | None = 1, stages: tuple[Stage, ...] = (), 
     model = Model(hours=None if hours is None else Decimal(hours), parameters=10**9)
     lifecycle = Lifecycle(checkpoint_interval_s=3600)
     return Intent(
-        "x", Resources(None), lifecycle=lifecycle, data=data, model=model, stages=stages, checkpoint_path=path
+        "x",
+        Resources(Gpus((), (), 8, 8)),
+        lifecycle=lifecycle,
+        data=data,
+        model=model,
+        stages=stages,
+        checkpoint_path=path,
     )
 
 

@@ -72,7 +72,7 @@ def show_diff(made: Plan, stack: str, world: str | None, folder: Path | None, *,
         for hint in (found.diff.stale, found.no_images and f"images were not looked up: {found.no_images}"):
             if hint:
                 note(hint)
-    return ExitCode.DONE if made.recommended is not None else ExitCode.INFEASIBLE
+    return ExitCode.DONE if found.diff.best is not None else ExitCode.INFEASIBLE
 
 
 def _document(made: Plan, found: Comparison) -> dict[str, Any]:
@@ -141,5 +141,5 @@ def _text(made: Plan, found: Comparison, stack: str) -> Iterator[str]:
         today, then = money(diff.today.total), money(pinned.usd_per_hour)
         yield f"the pinned placement costs ${today}/hr today, pinned at ${then}/hr"
     yield f"pinning again and `up`: {diff.effect}"
-    if made.recommended is not None and diff.effect != "nothing":
+    if diff.best is not None and diff.effect != "nothing":
         yield f"next: the same with --pin {stack} writes it, then emporion up {stack}"

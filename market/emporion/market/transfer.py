@@ -171,8 +171,8 @@ def _from_anywhere(item: str, stage: str | None, size: Decimal | None, owner: st
 def _checkpoint_traffic(intent: Intent, provider: str, region: str) -> Iterator[CostLine]:
     """Yield the line for checkpoints that leave the region for the user's own store elsewhere."""
     place = checkpoint_place(intent)
-    if place is None or place == (provider, region):
-        return
+    if place is None or place == (provider, region) or intent.resources.gpus is None:
+        return  # what does not train writes no checkpoints
     there = " ".join(part for part in place if part)
     interval, parameters = intent.lifecycle.checkpoint_interval_s, intent.model.parameters
     to: Place | None = None

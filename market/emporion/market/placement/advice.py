@@ -74,14 +74,25 @@ def _lengths(intent: Intent) -> Iterator[str]:
 
 def _far_data(intent: Intent, chosen: Placement) -> Iterator[str]:
     """Tell of each dataset that does not lie where the cluster stands: both regions, and what moving it costs."""
-    homes = dict.fromkeys((pool.offer.provider, pool.offer.region) for pool in chosen.pools)
-    for data in dict.fromkeys(datasets(intent)):
+    for data, home in dict.fromkeys(_read_at(intent, chosen)):
         place = dataset_place(data)
-        for home in homes if place is not None else ():
-            if place is None or place == home:
-                continue
-            said = f"{data.source} lies in {_place(place)}" if place[1] else f"the region of {data.source} is not said"
-            yield f"{said}, the cluster stands in {_place(home)}: {_moving(data, place, home)}"
+        if place is None or place == home:
+            continue
+        said = f"{data.source} lies in {_place(place)}" if place[1] else f"the region of {data.source} is not said"
+        yield f"{said}, the cluster stands in {_place(home)}: {_moving(data, place, home)}"
+
+
+def _read_at(intent: Intent, chosen: Placement) -> Iterator[tuple[DataSet, tuple[str, str]]]:
+    """Yield each dataset with each region in which it is read: of several stages those of the stage that reads it."""
+    if not chosen.stages:
+        yield from ((data, home) for data in datasets(intent) for home in _homes(chosen))
+    for stage, part in zip(intent.stages, chosen.stages, strict=False):
+        several = [*stage.data_in, *(() if part.needs else intent.data)]
+        yield from ((data, home) for data in several if data.source is not None for home in _homes(part.placement))
+
+
+def _homes(placement: Placement) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((pool.offer.provider, pool.offer.region) for pool in placement.pools))
 
 
 def _moving(data: DataSet, place: tuple[str, str | None], home: tuple[str, str]) -> str:
@@ -104,7 +115,8 @@ def _place(place: tuple[str, str | None]) -> str:
 
 def _far_checkpoints(intent: Intent, chosen: Placement) -> Iterator[str]:
     place = checkpoint_place(intent)
-    homes = dict.fromkeys((pool.offer.provider, pool.offer.region) for pool in chosen.pools)
+    training = [part.placement for part in chosen.stages if part.placement.pools[0].offer.gpu_count] or [chosen]
+    homes = dict.fromkeys(home for placement in training for home in _homes(placement))
     for home in homes if place is not None else ():
         if place is None or place == home or (place[1] is None and place[0] == home[0]):
             continue

@@ -82,7 +82,13 @@ def market_diff(pinned: PinnedPlacement, plan: Plan, images: Mapping[ImageKey, F
         *_placement(pinned, plan, today),
         *image_changes,
     )
-    return Diff(changes, stale_note(pinned, plan.now), today, plan.recommended, _effect(pinned, plan, changes))
+    return Diff(changes, stale_note(pinned, plan.now), today, _best(plan), _effect(pinned, plan, changes))
+
+
+def _best(plan: Plan) -> Placement | None:
+    """Return what would be pinned today; None: nothing can be stood up (several stages at once cannot)."""
+    best = plan.recommended
+    return best if best is not None and best.deployable else None
 
 
 # What was pinned, today
@@ -98,7 +104,7 @@ def _offers_now(pinned: PinnedPlacement, plan: Plan) -> dict[str, Offer]:
 
 def _today(pinned: PinnedPlacement, plan: Plan, offers: Mapping[str, Offer]) -> Cost | None:
     """Return the full chain of the pinned placement at today's prices, with the lost time that it was pinned with."""
-    best = plan.recommended
+    best = _best(plan)
     if best is not None and _same_nodes(pinned, best):
         return best.cost
     if any(pool.offer_id not in offers for pool in pinned.pools):
@@ -154,7 +160,7 @@ def _word(value: object) -> str | None:
 def _feasibility(plan: Plan) -> Iterator[Change]:
     if plan.error is not None:
         yield Change("feasibility", "the intent", "feasible", plan.error.what)
-    elif plan.recommended is None:
+    elif _best(plan) is None:
         yield Change("feasibility", "the intent", "deployable", plan.solutions[0].deploy_problem)
 
 
@@ -190,7 +196,7 @@ def _budget(plan: Plan, today: Cost | None) -> Iterator[Change]:
 
 
 def _placement(pinned: PinnedPlacement, plan: Plan, today: Cost | None) -> Iterator[Change]:
-    best = plan.recommended
+    best = _best(plan)
     if best is None or _same_nodes(pinned, best):
         return
     before = " + ".join(f"{pool.count} x {pool.offer_id}" for pool in pinned.pools)
@@ -222,7 +228,7 @@ def _hourly(usd: Decimal) -> str:
 
 def _effect(pinned: PinnedPlacement, plan: Plan, changes: tuple[Change, ...]) -> str:
     """Return what pinning again and `up` would change."""
-    best = plan.recommended
+    best = _best(plan)
     if best is None:
         return "nothing: no placement can be pinned today, the stack stays as it is"
     first = best.pools[0].offer

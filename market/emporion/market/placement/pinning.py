@@ -90,7 +90,7 @@ def pin_problem(plan: Plan) -> UserError:
 
 
 def _recommended(plan: Plan) -> Placement:
-    if plan.recommended is None:
+    if plan.recommended is None or not plan.recommended.deployable:
         raise pin_problem(plan)
     return plan.recommended
 
