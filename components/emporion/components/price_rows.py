@@ -18,6 +18,9 @@ from emporion.market.units import plain
 __all__ = ["KnownType", "PriceRow", "cpu_types", "known_types", "money", "odd", "stamp"]
 
 
+_MOST = Decimal(10) ** 12
+
+
 def odd(source: str, what: str, fix: str = "try again later; the prices of the last refresh stay") -> UserError:
     """Return the error for an answer that is not what its source documents."""
     return UserError("E-ADAPTER", f"{source} {what}", source, fix, ExitCode.FAILED)
@@ -31,13 +34,13 @@ def stamp(at: datetime) -> str:
 def money(value: object, source: str, what: str) -> Decimal:
     """Return an amount of a JSON answer, exactly as it was written.
 
-    Raises: UserError E-ADAPTER: when it is no number, or below 0.
+    Raises: UserError E-ADAPTER: when it is no number, below 0, or above what anything costs or measures.
     """
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
         amount = Decimal("NaN")
-    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
+    if isinstance(value, bool) or not amount.is_finite() or not 0 <= amount <= _MOST:
         raise odd(source, f"gives {str(value)[:40]!r} as {what}")
     return amount
 

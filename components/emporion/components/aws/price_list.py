@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from emporion.components.price_rows import money, odd
 from emporion.market.offers.dates import moment
@@ -57,21 +58,29 @@ def on_demand_prices(
     """
     found: dict[tuple[str, str], ListPrice] = {}
     for text in lines:
-        try:
-            line = json.loads(text)
-            attributes = line["product"]["attributes"]
-            key = (attributes["regionCode"], attributes["instanceType"])
-            terms = line["terms"].get("OnDemand", {}).values()
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise odd(SOURCE, f"answers a line that is not a product: {text[:60]!r}") from None
+        attributes, terms = _product(text)
         if not _is_plain(attributes, {**FILTERS, **(where or {})}):
             continue
+        key = (attributes["regionCode"], attributes["instanceType"])
         for term in terms:
             price = _term(term, now, key[1])
             known = found.get(key)
             if price is not None and (known is None or (known.since, known.amount) < (price.since, price.amount)):
                 found[key] = price
     return found
+
+
+def _product(text: str) -> tuple[Mapping[str, str], list[Mapping[str, Any]]]:
+    """Return the attributes of a line and its on-demand terms."""
+    try:
+        line = json.loads(text)
+        attributes, terms = line["product"]["attributes"], list(line["terms"].get("OnDemand", {}).values())
+        whole = isinstance(attributes["regionCode"], str) and isinstance(attributes["instanceType"], str)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        whole, attributes, terms = False, {}, []
+    if not whole or not all(isinstance(term, dict) for term in terms):
+        raise odd(SOURCE, f"answers a line that is not a product: {text[:60]!r}")
+    return attributes, terms
 
 
 def _is_plain(attributes: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
@@ -85,7 +94,7 @@ def _is_plain(attributes: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 def _term(term: Mapping[str, object], now: datetime, instance_type: str) -> ListPrice | None:
     """Return the hourly price of a term in force, or None."""
     dimensions = term.get("priceDimensions")
-    if not isinstance(dimensions, dict):
+    if not isinstance(dimensions, dict) or not all(isinstance(each, dict) for each in dimensions.values()):
         raise odd(SOURCE, f"answers {instance_type} with a term without prices")
     try:
         since = moment(str(term.get("effectiveDate"))).astimezone(UTC)
@@ -99,7 +108,7 @@ def _term(term: Mapping[str, object], now: datetime, instance_type: str) -> List
 
 def _hourly(dimension: Mapping[str, object], since: datetime) -> ListPrice | None:
     amounts = dimension.get("pricePerUnit")
-    if dimension.get("unit") not in _HOURS or not isinstance(amounts, dict) or not amounts:
+    if str(dimension.get("unit")) not in _HOURS or not isinstance(amounts, dict) or not amounts:
         return None
     currency = "USD" if "USD" in amounts else min(amounts)
     return ListPrice(money(amounts[currency], SOURCE, "pricePerUnit"), currency, since)

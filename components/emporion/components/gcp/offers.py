@@ -116,7 +116,10 @@ def _everywhere(ask: Ask, login: Login, project: str, kind: str) -> Iterator[Map
         scopes = body.get("items", {})
         if not isinstance(scopes, dict) or not all(isinstance(scope, dict) for scope in scopes.values()):
             raise odd(COMPUTE, f"answers {kind} without zones")
-        silent = [*(body.get("unreachables") or ()), *(name for name, scope in scopes.items() if _unreachable(scope))]
+        told = body.get("unreachables") or []
+        if not isinstance(told, list):
+            raise odd(COMPUTE, f"answers {kind} without zones")
+        silent = [*told, *(name for name, scope in scopes.items() if _unreachable(scope))]
         if silent or _unreachable(body):
             raise odd(COMPUTE, f"answers a partial page: {', '.join(map(str, silent))[:80] or 'a zone'} is unreachable")
         for scope in scopes.values():

@@ -126,7 +126,7 @@ class PriceList:
         for sku in skus:
             part, spot = _part(str(sku.get("description", "")))
             category = sku.get("category")
-            usage = category.get("usageType") if isinstance(category, dict) else None
+            usage = str(category.get("usageType")) if isinstance(category, dict) else ""
             if part not in _wanted() or usage not in _MARKETS:
                 continue
             rate = self._rate(sku, part)
@@ -134,7 +134,10 @@ class PriceList:
                 continue
             # The catalog lists some spot SKUs (A4) as OnDemand: the description is right.
             market = "spot" if spot else _MARKETS[usage]
-            for region in sku.get("serviceRegions") or ():
+            regions = sku.get("serviceRegions")
+            if not isinstance(regions, list):
+                raise odd(SOURCE, f"answers {part!r} without regions")
+            for region in regions:
                 self._keep((part, str(region), market), rate)
 
     def __len__(self) -> int:
