@@ -14,7 +14,10 @@ __all__ = ["offers"]
     sections={
         "Commands": {
             "list": "emporion.cli.offers_list:list_",
-            "explain": "emporion.cli.offers_list:explain",
+            "explain": "emporion.cli.offers_explain:explain",
+            "register": "emporion.cli.offers_register:register",
+            "registered": "emporion.cli.offers_register:registered",
+            "unregister": "emporion.cli.offers_register:unregister",
         }
     },
     short_help="What can be rented, where and at what price.",

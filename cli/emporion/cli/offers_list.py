@@ -1,8 +1,11 @@
-"""`emporion offers list` and `explain`: what can be rented, and what is known of it."""
+"""`emporion offers list`: what can be rented, filtered and sorted."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,92 +18,183 @@ from emporion.cli.render import age, json_out, money, note, table
 from emporion.market.errors import UserError
 
 if TYPE_CHECKING:
+    from emporion.market.money import Money, Rate
     from emporion.market.offer import Offer
-    from emporion.market.offers import OfferFilter, TypeInfo
+    from emporion.market.offers import Catalogue, OfferFilter
+    from emporion.market.query import Query
 
-__all__ = ["explain", "list_"]
+__all__ = ["file_option", "gpus_text", "list_", "offer_fields", "plain_text"]
 
-_FILE = click.option(
-    "--offers", "file", type=click.Path(path_type=Path), metavar="FILE.csv", help="Look at these offers instead."
+file_option = click.option(
+    "--offers",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Look at these offers instead; - reads standard input.",
 )
 _SHOWN_NOTES = 20
 
 
 @click.command(name="list", short_help="List offers, cheapest per GPU first.")
 @click.option("--gpu", "gpus", multiple=True, metavar="a100", help="Only this model or family; may be repeated.")
+@click.option("--label", "labels", multiple=True, metavar="a100-80gb", help="Only this label; may be repeated.")
 @click.option("--provider", "providers", multiple=True, metavar="aws", help="Only this provider; may be repeated.")
 @click.option("--region", "regions", multiple=True, metavar="us-*", help="Only regions of this glob; may be repeated.")
 @click.option("--market", type=click.Choice(["on_demand", "spot", "reserved"]), help="Only this market.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this machine type; may be repeated.")
 @click.option("--cpu", is_flag=True, help="Machines without GPUs.")
+@click.option("--where", metavar="QUERY", help="Only what passes: 'cuda >= 12.1 and \"nccl\" in preinstalled'.")
+@click.option("--min-price", metavar="$1/hr", help="At least this dear: per machine, or $1/gpu/hr.")
+@click.option("--max-price", metavar="$2/gpu/hr", help="At most this dear.")
+@click.option(
+    "--sort",
+    type=click.Choice(["gpu-price", "price", "age", "vram", "gpus", "provider", "type"]),
+    default="gpu-price",
+    show_default=True,
+    help="Least first; vram and gpus: most first.",
+)
 @click.option("--limit", type=click.IntRange(0), default=40, show_default=True, help="Lines at most; 0: all.")
 @click.option(
-    "--verbose", is_flag=True, help="Memory, fabric, age and source of each price, and what the import refused."
+    "--verbose", is_flag=True, help="Memory, network, software, source of each price, and what the import refused."
 )
-@_FILE
+@file_option
 @rate_option
 @json_option
 def list_(
+    *,
     gpus: tuple[str, ...],
+    labels: tuple[str, ...],
     providers: tuple[str, ...],
     regions: tuple[str, ...],
     market: str | None,
     types: tuple[str, ...],
     cpu: bool,
+    where: str | None,
+    min_price: str | None,
+    max_price: str | None,
+    sort: str,
     limit: int,
     verbose: bool,
     file: Path | None,
     rates: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """List offers, cheapest per GPU first. Prices are USD per hour of the whole machine."""
-    market_place = catalogue(file, exchange(rates))
-    market_place.check_providers(providers, "--provider")
-    market_place.check_regions(regions, providers, "--region")
-    found = sorted(market_place.find_offers(_filter(gpus, providers, regions, market, types, cpu=cpu)), key=_by_price)
+    """List offers, cheapest per GPU first. Prices are USD per hour of the whole machine; AGE is that of the price.
+
+    An offer that does not say what --where asks for does not pass, and is counted.
+    """
+    at, worth = now(), exchange(rates)
+    tests = _price_tests(min_price, max_price, worth)
+    query = _query(where)
+    wanted = _filter([*gpus, *labels], providers, regions, market, types, cpu=cpu)
+    _check_labels(labels)
+    place = catalogue(file, worth)
+    place.check_providers(providers, "--provider")
+    place.check_regions(regions, providers, "--region")
+    found, unknown = _passing(place.find_offers(wanted), tests, query, at)
+    found.sort(key=_SORTS[sort])
+    if sort == "age":
+        found.sort(key=lambda offer: offer.as_of or "", reverse=True)
     shown = found if limit == 0 else found[:limit]
     if as_json:
         json_out(
             "emporion.offers/1",
             {
-                "catalogue": {"version": market_place.version, "as_of": market_place.as_of},
+                "catalogue": {"version": place.version, "as_of": place.as_of},
                 "total": len(found),
-                "offers": [_fields(offer) for offer in shown],
+                "unknown": dict(sorted(unknown.items())),
+                "offers": [offer_fields(offer, at) for offer in shown],
             },
         )
         return
-    if not found:
+    if found:
+        click.echo(_verbose_table(shown, at) if verbose else _short_table(shown, at))
+    else:
         note("no offer is like that: emporion offers list shows all")
-        return
-    today = now().date()
-    click.echo(_verbose_table(shown, today) if verbose else _short_table(shown, today))
     if len(found) > len(shown):
         note(f"and {len(found) - len(shown)} more: --limit 0 lists all")
+    for fields, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
+        note(f"{count} more do not say enough: {fields} unknown")
     if verbose:
-        refused = [*market_place.refused, *market_place.quarantined, *market_place.unsold]
-        for one in refused[:_SHOWN_NOTES]:
-            note(f"{one.kind}: {one}")
-        if len(refused) > _SHOWN_NOTES:
-            note(f"and {len(refused) - _SHOWN_NOTES} more rows were left out")
+        _tell_refused(place)
 
 
-@click.command(short_help="Show everything that is known of a machine type.")
-@click.argument("type_name", metavar="TYPE")
-@click.option("--provider", metavar="aws", help="Only of this provider.")
-@_FILE
-@rate_option
-@json_option
-def explain(type_name: str, provider: str | None, file: Path | None, rates: tuple[str, ...], as_json: bool) -> None:
-    """Show everything that is known of a machine type: its shape, fabric, and each of its offers."""
-    found = catalogue(file, exchange(rates)).explain_type(type_name, provider)
-    if as_json:
-        json_out("emporion.type/1", {"types": [_type_fields(one) for one in found]})
-        return
-    click.echo("\n\n".join(_type_text(one, now().date()) for one in found))
+def _query(where: str | None) -> Query | None:
+    if where is None:
+        return None
+    from emporion.market.query import parse_query
+
+    try:
+        return parse_query(where)
+    except UserError as error:
+        error.where = f"--where{error.where or ''}"
+        raise
+
+
+def _price_tests(low: str | None, high: str | None, rates: Mapping[str, Rate]) -> list[Callable[[Offer], bool]]:
+    """Return the tests of an offer's price, per machine or per GPU as each bound says."""
+    tests: list[Callable[[Offer], bool]] = []
+    if low is not None:
+        least = _price(low, rates, "--min-price")
+        tests.append(lambda offer: _basis(offer, least) >= least.usd)
+    if high is not None:
+        most = _price(high, rates, "--max-price")
+        tests.append(lambda offer: _basis(offer, most) <= most.usd)
+    return tests
+
+
+def _price(text: str, rates: Mapping[str, Rate], flag: str) -> Money:
+    from emporion.market.money import parse_money
+    from emporion.market.units import shown
+
+    try:
+        money = parse_money(text, rates)
+    except UserError as error:
+        error.where = flag
+        raise
+    if money.period not in (None, "hour"):
+        raise UserError("E-MONEY", f"{shown(text)} is not per hour", flag, "write $16/hr, or $2.80/gpu/hr")
+    return money
+
+
+def _basis(offer: Offer, money: Money) -> Decimal:
+    return _per_gpu(offer) if money.per_gpu else offer.usd_per_hour
+
+
+def _passing(
+    offers: Iterable[Offer], tests: list[Callable[[Offer], bool]], query: Query | None, at: datetime
+) -> tuple[list[Offer], Counter[str]]:
+    """Return the offers that pass, and how many do not say which fields of the query."""
+    found: list[Offer] = []
+    unknown: Counter[str] = Counter()
+    for offer in offers:
+        if not all(test(offer) for test in tests):
+            continue
+        answer = True if query is None else query.test(offer, at)
+        if answer:
+            found.append(offer)
+        elif answer is None and query is not None:
+            unknown[", ".join(query.unknown(offer, at))] += 1
+    return found, unknown
+
+
+def _check_labels(labels: tuple[str, ...]) -> None:
+    from emporion.market.errors import UserErrors, did_you_mean
+    from emporion.market.gpus import labels as known
+    from emporion.market.units import shown
+
+    problems = []
+    for label in labels:
+        if label.lower() not in known():
+            near = did_you_mean(label, set(known()))
+            fix = f"did you mean {near}" if near else f"labels are {', '.join(known())}"
+            problems.append(UserError("E-GPU", f"no capability label is {shown(label)}", "--label", fix))
+    if problems:
+        raise UserErrors.of(problems)
 
 
 def _filter(
-    gpus: tuple[str, ...],
+    gpus: list[str],
     providers: tuple[str, ...],
     regions: tuple[str, ...],
     market: str | None,
@@ -125,7 +219,7 @@ def _filter(
     )
 
 
-def _models(names: tuple[str, ...]) -> frozenset[str]:
+def _models(names: list[str]) -> frozenset[str]:
     from emporion.market.errors import UserErrors
     from emporion.market.gpus import all_gpus, meets_vram, resolve_gpu
 
@@ -150,21 +244,33 @@ def _models(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _by_price(offer: Offer) -> tuple[Any, str]:
-    return offer.usd_per_hour / max(offer.gpu_count, 1), offer.id
+def _per_gpu(offer: Offer) -> Decimal:
+    return offer.usd_per_hour / max(offer.gpu_count, 1)
 
 
-def _gpus(offer: Offer) -> str | None:
+_SORTS: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
+    "gpu-price": lambda offer: (_per_gpu(offer), offer.id),
+    "price": lambda offer: (offer.usd_per_hour, offer.id),
+    "age": lambda offer: (offer.id,),
+    "vram": lambda offer: (-(offer.gpu_vram_gb or 0), _per_gpu(offer), offer.id),
+    "gpus": lambda offer: (-offer.gpu_count, _per_gpu(offer), offer.id),
+    "provider": lambda offer: (offer.provider, _per_gpu(offer), offer.id),
+    "type": lambda offer: (offer.instance_type, offer.usd_per_hour, offer.id),
+}
+
+
+def gpus_text(offer: Offer) -> str:
+    """Return `8 x a100-80gb`, `-` for a machine without GPUs."""
     if not offer.gpu_count:
         return "-"
     return f"{offer.gpu_count} x {offer.gpu or '?'}{f' {offer.mig}' if offer.mig else ''}"
 
 
-def _short_table(found: list[Offer], today: date) -> str:
+def _short_table(found: list[Offer], at: datetime) -> str:
     rows = [
         [
-            one.provider, one.zone or one.region, one.instance_type, _gpus(one), one.market.value,
-            money(one.usd_per_hour), money(one.usd_per_hour / max(one.gpu_count, 1)), age(one.as_of, today),
+            one.provider, one.zone or one.region, one.instance_type, gpus_text(one), one.market.value,
+            money(one.usd_per_hour), money(_per_gpu(one)), age(one.as_of, at.date()),
         ]
         for one in found
     ]  # fmt: skip
@@ -172,65 +278,67 @@ def _short_table(found: list[Offer], today: date) -> str:
     return table(heads, rows, right=("$/HR", "$/GPU/HR", "AGE"))
 
 
-def _verbose_table(found: list[Offer], today: date) -> str:
+def _verbose_table(found: list[Offer], at: datetime) -> str:
     rows = [
         [
-            one.id, _gpus(one), _plain(one.gpu_vram_gb), _plain(one.vcpus), _plain(one.ram_gb),
-            one.nvlink.value if one.nvlink else None, one.fabric.value if one.fabric else None,
-            _plain(one.fabric_gbps), money(one.usd_per_hour, 4), age(one.as_of, today), one.source,
+            one.id, gpus_text(one), _label(one), plain_text(one.gpu_vram_gb), plain_text(one.vcpus),
+            plain_text(one.ram_gb), one.nvlink.value if one.nvlink else None,
+            one.fabric.value if one.fabric else None, plain_text(one.fabric_gbps), _software(one),
+            money(one.usd_per_hour, 4), money(_per_gpu(one), 4), age(one.as_of, at.date()), one.source,
         ]
         for one in found
     ]  # fmt: skip
     heads = [
-        "OFFER", "GPUS", "VRAM GB", "VCPUS", "RAM GB", "NVLINK", "FABRIC", "FABRIC GBPS", "$/HR", "AGE", "SOURCE",
+        "OFFER", "GPUS", "LABEL", "VRAM GB", "VCPUS", "RAM GB", "NVLINK", "FABRIC", "FABRIC GBPS", "SOFTWARE", "$/HR",
+        "$/GPU/HR", "AGE", "SOURCE",
     ]  # fmt: skip
-    return table(heads, rows, right=("VRAM GB", "VCPUS", "RAM GB", "FABRIC GBPS", "$/HR", "AGE"))
+    right = ("VRAM GB", "VCPUS", "RAM GB", "FABRIC GBPS", "$/HR", "$/GPU/HR", "AGE")
+    return table(heads, rows, right=right)
 
 
-def _type_text(info: TypeInfo, today: date) -> str:
-    shape = info.topology
-    first = info.offers[0]
-    facts = {
-        "gpus": _gpus(first),
-        "vram_gb": _plain(first.gpu_vram_gb),
-        "vcpus": _plain(first.vcpus),
-        "ram_gb": _plain(first.ram_gb),
-        "arch": first.arch,
-        "nvlink": first.nvlink.value if first.nvlink else None,
-        "nvlink_gb_s_per_gpu": _plain(first.nvlink_gb_s_per_gpu),
-        "fabric": first.fabric.value if first.fabric else None,
-        "fabric_gbps": _plain(first.fabric_gbps),
-        "network_gbps": _plain(first.network_gbps),
-        "fabric_interfaces": _plain(shape.nics if shape else None),
-        "local_nvme_gb": _plain(shape.local_nvme_gb if shape else None),
-        "shape_source": shape.source if shape else None,
-    }
-    width = max(map(len, facts))
-    lines = [f"{info.provider} {info.instance_type}"]
-    lines += [f"  {name.ljust(width)}  {'?' if value is None else value}" for name, value in facts.items()]
-    rows = [
-        [one.zone or one.region, one.market.value, money(one.usd_per_hour, 4), age(one.as_of, today), one.source]
-        for one in info.offers
-    ]
-    lines += ["", table(["SITE", "MARKET", "$/HR", "AGE", "SOURCE"], rows, right=("$/HR", "AGE"))]
-    return "\n".join([*lines, *(f"{one.kind}: {one}" for one in info.notes)])
+def _label(offer: Offer) -> str | None:
+    from emporion.market.gpus import label_of
+
+    if not offer.gpu_count:
+        return "-"
+    return label_of(offer.gpu) if offer.gpu else None
 
 
-def _type_fields(info: TypeInfo) -> dict[str, Any]:
-    return {
-        "provider": info.provider,
-        "instance_type": info.instance_type,
-        "topology": _fields(info.topology) if info.topology else None,
-        "offers": [_fields(offer) for offer in info.offers],
-        "notes": [_fields(one) for one in info.notes],
-    }
+def _software(offer: Offer) -> str | None:
+    """Return what is known of an offer's software in a few words."""
+    told = offer.software
+    if told is None:
+        return None
+    parts = [f"cuda {told.cuda}" if told.cuda else "", told.os or "", " ".join(told.preinstalled or ())]
+    parts.append(f"sla {plain_text(told.sla_percent)}%" if told.sla_percent is not None else "")
+    return ", ".join(filter(None, parts)) or None
 
 
-def _fields(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any frozen record of the market
+def _tell_refused(place: Catalogue) -> None:
+    kinds = ("refused", "quarantined", "unsold")
+    refused = [one for kind in kinds for one in getattr(place, kind)]
+    total = sum(place.noted(kind) for kind in kinds)
+    for one in refused[:_SHOWN_NOTES]:
+        note(f"{one.kind}: {one}")
+    if total > _SHOWN_NOTES:
+        note(f"and {total - _SHOWN_NOTES} more rows were left out")
+
+
+def offer_fields(offer: Offer, at: datetime) -> dict[str, Any]:
+    """Return an offer as JSON has it: its fields, and what follows from them."""
     from dataclasses import asdict
 
-    return asdict(record)
+    from emporion.market.placement.ages import age_s
+
+    seconds = age_s(offer.as_of, at)
+    return {
+        **asdict(offer),
+        "label": _label(offer) if offer.gpu_count else None,
+        "usd_per_gpu_hour": round(_per_gpu(offer), 6) if offer.gpu_count else None,
+        "age_s": None if seconds == float("inf") else max(int(seconds), 0),
+    }
 
 
-def _plain(value: object) -> str | None:
+def plain_text(value: object) -> str | None:
+    """Return a figure without exponent, None for what is unknown."""
     return None if value is None else format(value, "f") if hasattr(value, "as_tuple") else str(value)
