@@ -74,13 +74,14 @@ def test_data_are_looked_at_where_their_stage_stands(plan: Callable[..., Plan]) 
     text = (
         "stages:\n"
         "  - {name: a, hours: 1, resources: {cpus: 2}, data_in: [{source: s3://b/us-west-2, size: 1gb}]}\n"
-        "  - {name: b, hours: 1, needs: [a], resources: {gpus: a100:8}, data_in: [{source: s3://c/us-west-2, size: 1gb}]}\n"
+        "  - {name: b, hours: 1, needs: [a], resources: {gpus: a100:8}, "
+        "data_in: [{source: s3://c/us-west-2, size: 1gb}]}\n"
         "scheduler: none\n"
     )
     made = plan(text, EAST_1, CPU)
-    assert [told for told in made.warnings if "lies in" in told] == [
-        "s3://c/us-west-2 lies in aws us-west-2, the cluster stands in aws us-east-1: moving its 1 GB costs 0.02 USD once"
-    ]
+    (told,) = [text for text in made.warnings if "lies in" in text]
+    assert told.startswith("s3://c/us-west-2 lies in aws us-west-2, the cluster stands in aws us-east-1: ")
+    assert told.endswith("moving its 1 GB costs 0.02 USD once")
 
 
 def test_checkpoints_in_another_region_are_told_with_what_their_traffic_costs(plan: Callable[..., Plan]) -> None:

@@ -66,7 +66,7 @@ def show_diff(made: Plan, stack: str, world: str | None, folder: Path | None, *,
     if as_json:
         json_out("emporion.diff/1", {"stack": stack, "world": chosen, **_document(made, found)})
     else:
-        click.echo("\n".join(_text(made, found, stack)))
+        click.echo("\n".join(_text(found, stack)))
         if made.error is not None:
             print_error(made.error)
         for hint in (found.diff.stale, found.no_images and f"images were not looked up: {found.no_images}"):
@@ -123,7 +123,7 @@ def _document(made: Plan, found: Comparison) -> dict[str, Any]:
     }
 
 
-def _text(made: Plan, found: Comparison, stack: str) -> Iterator[str]:
+def _text(found: Comparison, stack: str) -> Iterator[str]:
     from emporion.operations.pinning import change_text
 
     pinned, diff = found.pinned, found.diff
