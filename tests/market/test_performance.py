@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from emporion.market.gpus import all_gpus
 from emporion.market.intent.model import Model
-from emporion.market.performance import Joint, Machine, Workload, gpu_speed, performance, workload
+from emporion.market.performance import Joint, Machine, Workload, exchange_s, gpu_speed, performance, workload
 from emporion.market.placement.figures import figures
 
 WORK = workload(Model())
@@ -118,3 +118,70 @@ def test_every_constant_says_where_it_is_from() -> None:
         assert each.source
         assert each.as_of
         assert each.unit
+
+
+def test_machines_without_a_gpu_exchange_nothing() -> None:
+    assert exchange_s(((Machine(None, 0, None, None, None, None), 4),), Joint(10.0, 5.0, 2), WORK) == 0
+
+
+def test_the_levels_of_a_hierarchy_run_at_once_over_nvlink_and_add_up_over_pcie() -> None:
+    fast, alone = (exchange_s(((P4D, count),), None, WORK) for count in (2, 1))
+    fabric_s = 14 / (400 / 8 * 0.8)  # two nodes send every byte once
+    assert fast == pytest.approx(max(alone, fabric_s) + 2 * 0.08 / 1000)
+    slow = PCIE._replace(network_gbps=10.0)
+    inner_s, outer_s = exchange_s(((slow, 1),), None, WORK), 14 / (10 / 8 * 0.8)
+    assert exchange_s(((slow, 2),), None, WORK) == pytest.approx(inner_s + outer_s + 2 * 0.25 / 1000)
+
+
+def test_a_ring_is_taken_where_it_is_faster() -> None:
+    wide = Machine("a100-40gb", 8, "none", None, "efa", 400.0)
+    ring_s = 2 * 127 / 128 * 14 / 12 + 2 * 127 * 0.08 / 1000  # 16 nodes of 8 GPUs at the speed of PCIe
+    inner_s = exchange_s(((wide, 1),), None, WORK)
+    hierarchical_s = inner_s + 2 * 15 / 16 * 14 / 40 + 2 * 15 * 0.08 / 1000
+    assert ring_s < hierarchical_s
+    assert exchange_s(((wide, 16),), None, WORK) == pytest.approx(ring_s)
+
+
+@pytest.mark.parametrize(("gpus", "gain"), [(4, 1.0), (5, 1.0), (6, 1.24), (8, 1.24)])
+def test_the_switches_of_hopper_add_up_from_six_gpus_on(gpus: int, gain: float) -> None:
+    seconds = exchange_s(((Machine("h100-80gb-sxm", gpus, "nvswitch", 900.0, None, None), 1),), None, WORK)
+    assert seconds == pytest.approx(2 * (gpus - 1) / gpus * 14 / (450 * 0.78 * gain))
+
+
+def test_a_measured_latency_takes_the_place_of_the_modelled_one() -> None:
+    near = P4D._replace(hop_ms=0.01)
+    assert exchange_s(((P4D, 4),), None, WORK) - exchange_s(((near, 4),), None, WORK) == pytest.approx(6 * 0.07 / 1000)
+
+
+def test_sequences_are_published_or_unknown_never_derived() -> None:
+    fast, slow = Machine("h100-80gb-sxm", 1, None, None, None, None), Machine("t4-16gb", 1, None, None, None, None)
+    assert performance(((fast, 1),), None, WORK).sequences_per_second == 301
+    assert performance(((slow, 1),), None, WORK).sequences_per_second is None
+    assert performance(((fast, 1), (slow, 1)), None, WORK).sequences_per_second is None
+
+
+machines = st.builds(
+    Machine,
+    st.sampled_from(["a100-40gb", "h100-80gb-sxm", "t4-16gb", None]),
+    st.integers(1, 16),
+    st.sampled_from([None, "none", "mesh", "nvswitch"]),
+    st.sampled_from([None, 300.0, 600.0, 900.0]),
+    st.sampled_from([None, "efa", "ethernet"]),
+    st.one_of(st.none(), st.floats(1, 6400)),
+    hop_ms=st.one_of(st.none(), st.floats(0.001, 5)),
+)
+
+
+@given(
+    st.lists(machines, min_size=1, max_size=3, unique=True), st.integers(1, 40), st.integers(1, 8), st.floats(1e8, 1e12)
+)
+def test_the_exchange_never_falls_with_another_node_nor_below_that_of_one_kind_alone(
+    kinds: list[Machine], count: int, more: int, parameters: float
+) -> None:
+    work = Workload(parameters, 2)
+    mixed = (*((kind, 1) for kind in kinds[1:]), (kinds[0], count))
+    wider = (*((kind, 1) for kind in kinds[1:]), (kinds[0], count + more))
+    seconds = exchange_s(mixed, None, work)
+    assert seconds <= exchange_s(wider, None, work) * (1 + 1e-12)
+    nodes = sum(number for _, number in mixed)
+    assert all(exchange_s(((kind, nodes),), None, work) <= seconds * (1 + 1e-12) for kind in kinds)

@@ -171,11 +171,13 @@ def performance(nodes: tuple[tuple[Machine, int], ...], joint: Joint | None, wor
 
 
 def exchange_s(nodes: tuple[tuple[Machine, int], ...], joint: Joint | None, work: Workload) -> float:
-    """Return how long one exchange of gradients takes, in seconds.
+    """Return how long one exchange of gradients takes, in seconds: none without a GPU.
 
     It never falls when a node is added (the search relies on it), so a ring counts every node as if it had as many GPUs
     as the largest.
     """
+    if not any(each.gpus for each, _ in nodes):
+        return 0.0
     gradients_gb = work.parameters * work.gradient_bytes / 1e9
     count = sum(number for _, number in nodes)
     inner_s = max(_within_node_s(each, gradients_gb) for each, _ in nodes)
