@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +32,10 @@ class Site(NamedTuple):
         return " ".join(part for part in self if part)
 
 
+Place = tuple[Decimal, Decimal]
+"""Latitude and longitude in degrees."""
+
+
 class Link(NamedTuple):
     """What joins two sites."""
 
@@ -51,15 +56,20 @@ def link(one: Site, other: Site) -> Link:
     """Return the modelled link between two different sites."""
     if one[:2] == other[:2]:
         return Link(figure("zones_latency_ms"), None)
-    places = [region_info(site.provider, site.region) for site in (one, other)]
-    points = [
-        (math.radians(place.lat), math.radians(place.lon))
-        for place in places
-        if place and place.lat is not None and place.lon is not None
-    ]
-    if len(points) < 2:  # noqa: PLR2004 - a link has two ends
+    return _over(_place(one), _place(other))
+
+
+def _place(site: Site) -> Place | None:
+    info = region_info(site.provider, site.region)
+    return None if info is None or info.lat is None or info.lon is None else (info.lat, info.lon)
+
+
+def _over(one: Place | None, other: Place | None) -> Link:
+    """Return the modelled link between two places."""
+    if one is None or other is None:
         return Link(None, figure("regions_gbps"))
-    km = _great_circle_km(*sorted(points))
+    points = sorted((math.radians(latitude), math.radians(longitude)) for latitude, longitude in (one, other))
+    km = _great_circle_km(*points)
     latency_ms = km * figure("route_factor") / figure("fibre_km_per_ms") + figure("regions_constant_ms")
     return Link(round(latency_ms, 1), figure("regions_gbps"))
 
@@ -87,10 +97,17 @@ class Links:
             else:
                 self._between[_pair(*each.ends)] = each
         self._known: dict[tuple[Site, Site], Link] = {}
+        self.places: dict[tuple[str, str], Place] = {}
+        """Where regions lie that only their own offers tell of (registered machines), by provider and region."""
+
+    @property
+    def modelled(self) -> bool:
+        """Whether no link between sites was measured: those of two regions, and those within one, are all alike."""
+        return not self._between
 
     def between(self, one: Site, other: Site) -> Link:
         """Return the link between two different sites; of several measurements the one that names more zones counts."""
-        if not self._between:
+        if not self._between and not self.places:
             return link(one, other)
         known = self._known.get((one, other))
         if known is None:
@@ -98,7 +115,7 @@ class Links:
         return known
 
     def _measured(self, one: Site, other: Site) -> Link:
-        modelled = link(one, other)
+        modelled = self._modelled(one, other)
         regions = (_region(one), _region(other))
         for ends in ((one, other), (one, regions[1]), (regions[0], other), regions):
             found = self._between.get(_pair(*ends))
@@ -113,6 +130,11 @@ class Links:
                     as_of=found.as_of,
                 )
         return modelled
+
+    def _modelled(self, one: Site, other: Site) -> Link:
+        if one[:2] == other[:2] or (one[:2] not in self.places and other[:2] not in self.places):
+            return link(one, other)
+        return _over(*(self.places.get(site[:2]) or _place(site) for site in (one, other)))
 
     def within(self, site: Site, fabric: str | None) -> MeasuredLink | None:
         """Return the measured latency between nodes of one site over a fabric, None: it was not measured."""

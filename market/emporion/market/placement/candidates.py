@@ -15,7 +15,7 @@ from emporion.market.performance import Joint
 from emporion.market.placement.figures import figure
 from emporion.market.placement.quotas import Limit
 
-__all__ = ["STEP", "Candidate", "Composition", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded"]
+__all__ = ["STEP", "Candidate", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded"]
 
 STEP = NANO // 10_000
 """The rounding step of a compared cost."""
@@ -37,13 +37,6 @@ class Candidate(NamedTuple):
     """mgCO2e per machine-hour; 0 where carbon is not asked for."""
     limits: tuple[Limit, ...] = ()
     """The known quotas that its machines use up."""
-
-
-class Composition(NamedTuple):
-    """How many machines of which kinds; two of equal kind are two offers."""
-
-    kinds: tuple[Kind, ...]
-    counts: tuple[int, ...]
 
 
 class Found(NamedTuple):

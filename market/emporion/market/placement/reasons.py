@@ -65,9 +65,9 @@ class Reasons:
         """For each size of machine how it can take part in the demand, alone first."""
         found: dict[int, list[_Division]] = {}
         for pools in range(1, self.choice.demand.max_pools + 1):
-            for sizes, divided in self._search.divided(pools):
-                for size in set(sizes):
-                    found.setdefault(size, []).extend((sizes, counts) for counts in divided)
+            for divided in self._search.divided(pools):
+                for size in set(divided.sizes):
+                    found.setdefault(size, []).extend((divided.sizes, counts) for counts in divided.each)
         return found
 
     def _shape_problem(self, candidate: Candidate) -> str | None:

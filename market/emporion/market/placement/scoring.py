@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from emporion.market.graph import Kind, Links
 from emporion.market.performance import Joint, Performance, Workload, performance
-from emporion.market.placement.candidates import Candidate, Composition, Found, Tariff, full_chain, grams, rounded
+from emporion.market.placement.candidates import Candidate, Found, Tariff, full_chain
 from emporion.market.placement.demand import Demand
-from emporion.market.placement.front import Front, Vector, four_digits
+from emporion.market.placement.front import four_digits
 from emporion.market.stability import Recovering, Stability, stability
 
 __all__ = ["Scoring"]
@@ -27,7 +27,7 @@ class Scoring:
     """Compare by cost alone: the front is then the one cheapest placement."""
     links: Links = field(default_factory=Links)
     """What lies between sites."""
-    _overheads: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict)
+    _overheads: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict, init=False)
 
     def stability(self, kinds: Sequence[Kind], counts: Sequence[int]) -> Stability:
         """Return the stability of a composition."""
@@ -92,36 +92,9 @@ class Scoring:
                 return False
         return self.demand.join_problem(kinds, sum(counts)) is None
 
-    def hopeless(self, front: Front[Found], each: Composition, least: int, throughput: float, loss_s: int) -> bool:
-        """Return whether no placement of a composition with these bounds can come into the front."""
-        limit = self.tariff.ceiling(self.total(each))
-        return (limit is not None and least > limit) or front.beats(rounded(least), throughput, self.compared(loss_s))
-
-    def total(self, each: Composition) -> int:
-        """Return what the machines of a composition count together."""
-        return sum(self.size(kind) * count for kind, count in zip(*each, strict=True))
-
-    def attempt(
-        self, front: Front[Found], each: Composition, offers: Sequence[Candidate], throughput: float, loss_s: int
-    ) -> None:
-        """Offer one placement to the front, if its offers differ and it is within the budget."""
-        if len({offer.id for offer in offers}) < len(offers):
-            return
-        parts = tuple(sorted(zip(offers, each.counts, strict=True), key=lambda part: part[0].id))
-        found = Found(parts)
-        total, judged = self.costs(parts, loss_s)
-        if self.affordable(judged, sum(offer.size * count for offer, count in parts)) and self.allowed(found):
-            key = tuple(offer.id for offer, count in parts for _ in range(count))
-            carbon = 0 if self.by_cost else grams(found.carbon)
-            front.offer(Vector(rounded(total), throughput, self.compared(loss_s), carbon), key, found)
-
     def allowed(self, found: Found) -> bool:
         """Return whether a placement keeps the ceiling on its emission and every known quota."""
         tariff = self.tariff
         if tariff.carbon is not None and found.carbon > tariff.carbon:
             return False
         return not tariff.quotas or found.within(tariff.quotas)
-
-    def compared(self, loss_s: int) -> int:
-        """Return the loss as the front compares it."""
-        return 0 if self.by_cost else loss_s

@@ -1,0 +1,136 @@
+"""The best that any placement of some groups of offers can be: never worse than what it bounds.
+
+Both models are monotone in what this relies on: more nodes exchange longer and restore faster, the slowest GPU sets the
+pace, a pool more is interrupted more often, and a site needs no less for more nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from emporion.market.graph import Kind
+from emporion.market.performance import Joint, exchange_s, gpu_speed
+from emporion.market.placement.counts import Span
+from emporion.market.placement.figures import figure
+from emporion.market.placement.front import four_digits
+from emporion.market.placement.groups import Group
+from emporion.market.placement.scoring import Scoring
+from emporion.market.stability import Hazard, stability
+
+__all__ = ["Bounds"]
+
+_ROUNDING = 1 + 1e-9
+"""Floating-point products in another order differ by less."""
+_EXACT_NODES = 16
+"""Up to so many nodes a site's overhead is asked for as it is, above for a number at most a sixteenth smaller."""
+
+
+@dataclass
+class Bounds:
+    """Bounds for one scoring."""
+
+    scoring: Scoring
+    _losses: dict[tuple[tuple[float, ...], int], int] = field(default_factory=dict)
+    _efficiencies: dict[tuple[tuple[Kind, ...], int, Joint | None], float] = field(default_factory=dict)
+    _exchanges: dict[tuple[Kind, int, Joint | None], float] = field(default_factory=dict)
+    _least: dict[tuple[Group, int, Joint | None], float] = field(default_factory=dict)
+    _paces: dict[Kind, tuple[float, float]] = field(default_factory=dict)
+    _group_paces: dict[Group, tuple[float, float]] = field(default_factory=dict)
+
+    def loss_s(self, slots: Sequence[Group], span: Span) -> int:
+        """Return the least loss: each pool of the steadiest kind, on the most nodes."""
+        key = (tuple(sorted([group.per_day for group in slots])), span.most_nodes)
+        found = self._losses.get(key)
+        if found is None:
+            scoring = self.scoring
+            gpus = scoring.demand.low if scoring.demand.gpus else 0
+            hazards = tuple([Hazard(per_day, assumed=False) for per_day in key[0]])
+            worth = stability(hazards, gpus, span.most_nodes, scoring.recovery)
+            found = self._losses[key] = round(worth.loss_s_per_day)
+        return found
+
+    def overhead(self, slots: Sequence[Group], span: Span, *, together: bool) -> tuple[int, int]:
+        """Return the least overhead, known and as a budget judges it; `together`: all stand in one region."""
+        first = slots[0].region
+        if together and first is not None:
+            known, upper = self.scoring.overhead(*first, _coarse(span.fewest_nodes))
+            return known, known if upper is None else upper
+        nodes: dict[tuple[str, str], int] = {}
+        for group, least in zip(slots, span.least, strict=True):
+            if group.region is not None:
+                nodes[group.region] = nodes.get(group.region, 0) + least
+        known = sum([self.scoring.overhead(*place, _coarse(number))[0] for place, number in nodes.items()])
+        return known, known
+
+    def images(self, slots: Sequence[Group], span: Span) -> float:
+        """Return the most throughput without the exchange: all GPUs at the pace of the slowest pool."""
+        return min([self._pace(group)[0] for group in slots]) * self.scoring.demand.used(span.most_total) * _ROUNDING
+
+    def throughput(self, slots: Sequence[Group], span: Span, joint: Joint | None) -> float:
+        """Return the most throughput: with the exchange among the fewest nodes."""
+        nodes, images = span.fewest_nodes, self.images(slots, span)
+        if not images:
+            return 0.0
+        if all(len(group.kinds) == 1 for group in slots):
+            efficiency = self._efficiency(tuple([group.kinds[0] for group in slots]), nodes, joint)
+        else:
+            slowest_s = max([self._pace(group)[1] for group in slots])
+            least_s = max([self._exchange(group, nodes, joint) for group in slots])
+            efficiency = slowest_s / (slowest_s + least_s)
+        return four_digits(images * efficiency)
+
+    def _pace(self, group: Group) -> tuple[float, float]:
+        """Return the images per second of a group's fastest GPU, and the seconds that its slowest computes."""
+        found = self._group_paces.get(group)
+        if found is None:
+            paces = [self.pace_of(kind) for kind in group.kinds]
+            found = max([pace for pace, _ in paces]), max([seconds for _, seconds in paces])
+            self._group_paces[group] = found
+        return found
+
+    def pace_of(self, kind: Kind) -> tuple[float, float]:
+        """Return the images per second of one GPU of a kind alone, and the seconds that it computes per step."""
+        found = self._paces.get(kind)
+        if found is None:
+            machine, work = kind.machine, self.scoring.work
+            if machine.gpus:
+                speed = gpu_speed(machine.gpu)
+                flops = speed.dense_tflops * machine.share * 1e12 * figure("model_flops_utilisation")
+                seconds = 6 * work.parameters * figure("tokens_per_gpu_step") / flops
+                found = (speed.images_per_second * machine.share, seconds)
+            else:
+                found = (0.0, 0.0)
+            self._paces[kind] = found
+        return found
+
+    def _efficiency(self, kinds: tuple[Kind, ...], nodes: int, joint: Joint | None) -> float:
+        key = (kinds, nodes, joint)
+        found = self._efficiencies.get(key)
+        if found is None:
+            counts = (*(1 for _ in kinds[1:]), nodes - len(kinds) + 1)
+            found = self._efficiencies[key] = self.scoring.performance(kinds, counts, joint).scaling_efficiency
+        return found
+
+    def _exchange(self, group: Group, nodes: int, joint: Joint | None) -> float:
+        """Return the least time of an exchange among so many nodes of a group."""
+        key = (group, nodes, joint)
+        found = self._least.get(key)
+        if found is None:
+            found = self._least[key] = min([self._exchange_of(kind, nodes, joint) for kind in group.kinds])
+        return found
+
+    def _exchange_of(self, kind: Kind, nodes: int, joint: Joint | None) -> float:
+        key = (kind, nodes, joint)
+        found = self._exchanges.get(key)
+        if found is None:
+            found = self._exchanges[key] = exchange_s(((kind.machine, nodes),), joint, self.scoring.work)
+        return found
+
+
+def _coarse(nodes: int) -> int:
+    """Return a number of nodes at most as large, one of few."""
+    step = 1
+    while nodes >= _EXACT_NODES * 2 * step:
+        step *= 2
+    return nodes // step * step

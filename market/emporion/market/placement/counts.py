@@ -1,0 +1,80 @@
+"""How many machines of given sizes serve a demand, and what any range of these divisions has at least and at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from emporion.market.placement.demand import Demand, divisions
+
+__all__ = ["Counts", "Span", "counted", "counts_of"]
+
+
+class Span(NamedTuple):
+    """Bounds on the divisions of a range."""
+
+    least: tuple[int, ...]
+    """The fewest machines of each size."""
+    most: tuple[int, ...]
+    """The most."""
+    fewest_nodes: int
+    most_nodes: int
+    most_total: int
+    """Of what the machines count together."""
+
+
+class Counts:
+    """The divisions of a demand among machines of some sizes, in a fixed order."""
+
+    def __init__(self, demand: Demand, sizes: tuple[int, ...]) -> None:
+        """Work out every division; one tuple of counts each."""
+        self.sizes = sizes
+        self.low = demand.low
+        self.each = [counts for counts in divisions(demand, sizes) if demand.node_problem(sum(counts)) is None]
+        self._spans: dict[tuple[int, int], Span] = {}
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the bounds of `each[start:end]`, not empty."""
+        found = self._spans.get((start, end))
+        if found is None:
+            found = self._spans[start, end] = self._bounds(self.each[start:end])
+        return found
+
+    def _bounds(self, some: Sequence[tuple[int, ...]]) -> Span:
+        nodes = [sum(counts) for counts in some]
+        columns = list(zip(*some, strict=True))
+        return Span(
+            tuple([min(column) for column in columns]),
+            tuple([max(column) for column in columns]),
+            min(nodes),
+            max(nodes),
+            max(sum(size * count for size, count in zip(self.sizes, counts, strict=True)) for counts in some),
+        )
+
+    def floor(self, prices: Sequence[int], span: Span) -> int:
+        """Return the least that any division of a range can be worth, each machine at its price.
+
+        Of every division the sum of sizes is the demand or more: what the other machines leave is paid for at the
+        price per size of the last.
+        """
+        size, price = self.sizes[-1], prices[-1]
+        worth = price * self.low
+        for number, other in enumerate(self.sizes[:-1]):
+            more = prices[number] * size - price * other
+            worth += more * (span.least[number] if more > 0 else span.most[number])
+        return worth // size
+
+
+def counted(demand: Demand) -> Demand:
+    """Return a demand without what does not bear on the counts, so that equal counts are worked out once."""
+    return replace(
+        demand, max_pools=0, total_vram_bytes=0, latency_ms=None, bandwidth_gbps=None, fabric=False, alone=False
+    )
+
+
+@lru_cache(maxsize=512)
+def counts_of(demand: Demand, sizes: tuple[int, ...]) -> Counts:
+    """Return the divisions of a `counted` demand among machines of these sizes."""
+    return Counts(demand, sizes)

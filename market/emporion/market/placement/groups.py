@@ -1,0 +1,135 @@
+"""Candidates of one size in groups, refined step by step: by stability, by kind, by price, down to single offers.
+
+Which of them can matter: `worth_keeping` at one site, `Covers` within a region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from emporion.market.graph import Kind, Site
+from emporion.market.placement.candidates import STEP, Candidate
+
+__all__ = ["Group", "Past", "covers_of", "grouped", "worth_keeping"]
+
+Name = TypeVar("Name", bound=Hashable)
+_FEW = 3
+"""Offers that are told apart at once."""
+
+
+class Past(NamedTuple):
+    """What is known of offers before they are grouped, by their numbers."""
+
+    settled: frozenset[int]
+    """Offers whose placements at one site were all looked at."""
+    covers: Mapping[int, int]
+    """The sites of its region, as bits, where the same kind is to be had that is better by price or id; none: 0."""
+
+
+def worth_keeping(offers: list[Candidate]) -> list[Candidate]:
+    """Return the offers of one kind at one site that can stand in a placement of the front, cheapest first.
+
+    An offer goes when another that emits no more and uses up no other quota is at most as dear and has the smaller id,
+    or is cheaper by a whole rounding step: in any placement that one takes its place, and the placement gets no worse.
+    """
+    kept: list[Candidate] = []
+    for offer in sorted(offers):
+        if not any(_replaces(other, offer) for other in kept):
+            kept.append(offer)
+    return kept
+
+
+def _replaces(one: Candidate, other: Candidate) -> bool:
+    """Return whether a cheaper or equal offer can stand wherever another of its kind does, as far as the place goes."""
+    return (
+        (one.id < other.id or one.price + STEP <= other.price)
+        and one.carbon <= other.carbon
+        and (not one.limits or one.limits == other.limits)
+    )
+
+
+def covers_of(offers: Iterable[Candidate]) -> dict[int, int]:
+    """Return for each offer which sites of its region have its kind better, as bits; an offer without any is left out.
+
+    A placement at one site is not needed when another site of the region has all of its offers better.
+    """
+    shelves: dict[tuple[Kind, str, str], list[Candidate]] = {}
+    for offer in offers:
+        shelves.setdefault((offer.kind, offer.site.provider, offer.site.region), []).append(offer)
+    bits: dict[Site, int] = {}
+    found: dict[int, int] = {}
+    for shelf in shelves.values():
+        kept = worth_keeping(shelf) if len(shelf) > 1 else shelf
+        for offer in shelf:
+            cover = 0
+            for other in kept:
+                if other.site != offer.site and other.price <= offer.price and _replaces(other, offer):
+                    cover |= bits.setdefault(other.site, 1 << len(bits))
+            if cover:
+                found[offer.number] = cover
+    return found
+
+
+class Group:
+    """Some candidates of one size, cheapest first, and the best that any of them is."""
+
+    def __init__(self, offers: Sequence[Candidate], past: Past) -> None:
+        """`offers` are sorted and not empty."""
+        self.offers = offers
+        self.price = offers[0].price
+        self.carbon = min([offer.carbon for offer in offers])
+        self.kinds = tuple(dict.fromkeys([offer.kind for offer in offers]))
+        self.per_day = min([kind.hazard.per_day for kind in self.kinds])
+        self._past = past
+
+    @cached_property
+    def region(self) -> tuple[str, str] | None:
+        """Provider and region, where they are one."""
+        first = self.offers[0].site[:2]
+        return first if all(offer.site[:2] == first for offer in self.offers) else None
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether all of them were placed before, at one site."""
+        return bool(self._past.settled) and all(offer.number in self._past.settled for offer in self.offers)
+
+    @cached_property
+    def cover(self) -> int:
+        """The sites, as bits, that have something better than any of them."""
+        found = -1
+        for offer in self.offers:
+            found &= self._past.covers.get(offer.number, 0)
+        return found
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one offer."""
+        return len(self.offers) == 1
+
+    @cached_property
+    def children(self) -> tuple[Group, ...]:
+        """The groups that it falls into, at least two unless it is single."""
+        offers = self.offers
+        hazards = grouped(offers, lambda offer: offer.kind.hazard, self._past)
+        if len(hazards) > 1:
+            return tuple(hazards.values())
+        models = grouped(offers, lambda offer: (offer.kind.machine.gpu, offer.kind.machine.share), self._past)
+        if len(models) > 1:
+            return tuple(models.values())
+        kinds = grouped(offers, lambda offer: offer.kind, self._past)
+        if len(kinds) > 1:
+            return tuple(kinds.values())
+        if len(offers) <= _FEW:
+            return tuple([Group((offer,), self._past) for offer in offers])
+        half = len(offers) // 2
+        return (Group(offers[:half], self._past), Group(offers[half:], self._past))
+
+
+def grouped(offers: Iterable[Candidate], key: Callable[[Candidate], Name], past: Past) -> dict[Name, Group]:
+    """Return sorted candidates in groups of equal key."""
+    found: dict[Name, list[Candidate]] = {}
+    for offer in offers:
+        found.setdefault(key(offer), []).append(offer)
+    return {name: Group(some, past) for name, some in found.items()}
