@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from emporion.cli.plan_view import SHOWN_SOLUTIONS, plan_text
@@ -129,3 +130,30 @@ def test_a_wish_without_gpus_is_shown_too() -> None:
     assert plan_text(plan(intent=intent)).splitlines()[0] == (
         "demo: low_latency true, nodes_min 2, max_hourly_usd 16.00, providers aws"
     )
+
+
+@pytest.mark.parametrize(
+    ("fallback", "said"),
+    [
+        pytest.param(None, None, id="no spot"),
+        pytest.param(
+            {"compute": "40.00", "total": "40.10", "unknown": ["egress"], "keeps_budget": True},
+            "on demand, for comparison: $40.1000/hr, $29273.00 a month",
+            id="within the budget",
+        ),
+        pytest.param(
+            {"compute": "40.00", "total": "40.10", "unknown": ["egress"], "keeps_budget": False},
+            "on demand, for comparison: $40.1000/hr, $29273.00 a month, above the budget",
+            id="above the budget",
+        ),
+        pytest.param(
+            {"compute": "0.04", "total": "0.14", "unknown": ["egress", "2 x x on-demand"], "keeps_budget": None},
+            "on demand, for comparison: not known",
+            id="a price is unknown",
+        ),
+    ],
+)
+def test_what_spot_costs_on_demand_is_shown_for_comparison(fallback: Any, said: str | None) -> None:
+    one = solution(1)
+    text = plan_text(plan(solutions=[{**one, "cost": {**one["cost"], "fallback": fallback}}]))
+    assert [line for line in text.splitlines() if line.startswith("on demand")] == ([said] if said else [])

@@ -11,7 +11,7 @@ from emporion.cli.layout import WIDE, clean, fold
 from emporion.cli.plan_summary import recommended, summary
 from emporion.cli.render import money, table
 
-__all__ = ["plan_text", "wish"]
+__all__ = ["cost_text", "plan_text", "wish"]
 
 Document = Mapping[str, Any]
 
@@ -55,7 +55,7 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
         yield _not_deployable(plan["not_deployable"], width)
     best = recommended(plan) or next(iter(plan["solutions"]), None)
     if best is not None:
-        yield _cost(best, width)
+        yield cost_text(best, f"COST OF {'*' if best['recommended'] else best['rank']}", width)
     if plan["relaxations"]:
         yield _relaxations(plan["relaxations"], width)
     if plan["rejected"]:
@@ -160,7 +160,8 @@ def _speed(performance: Document) -> str | None:
     return f"~{images}" if images and performance["derived"] else images
 
 
-def _cost(best: Document, width: int) -> str:
+def cost_text(best: Document, title: str, width: int) -> str:
+    """Return every line of what a placement costs, under a title, with its total and what is not known."""
     cost = best["cost"]
     rows = [
         [
@@ -174,7 +175,7 @@ def _cost(best: Document, width: int) -> str:
         for line in cost["lines"]
     ]
     heads = [
-        f"COST OF {'*' if best['recommended'] else best['rank']}",
+        title,
         "QUANTITY",
         "$/UNIT",
         "$/HR",
@@ -190,7 +191,20 @@ def _cost(best: Document, width: int) -> str:
     lines += [line for text in _bounds(cost) for line in fold(text, width, "  ")]
     if cost["run_total"] is not None:
         lines.append(f"the whole run ${money(cost['run_total'])}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(line for text in _on_demand(cost) for line in fold(text, width, "  "))])
+
+
+def _on_demand(cost: Document) -> Iterator[str]:
+    """Yield what spot machines cost on demand, for comparison."""
+    fallback = cost.get("fallback")
+    if fallback is None:
+        return
+    if fallback["compute"] is None or not set(fallback["unknown"]) <= set(cost["unknown"]):
+        yield "on demand, for comparison: not known"
+        return
+    total = Decimal(fallback["total"])
+    over = ", above the budget" if fallback["keeps_budget"] is False else ""
+    yield f"on demand, for comparison: ${money(total, 4)}/hr, ${money(total * HOURS_PER_MONTH)} a month{over}"
 
 
 def _quantity(line: Document) -> str:
