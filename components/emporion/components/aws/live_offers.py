@@ -98,6 +98,7 @@ def _regions(ask: Ask, clients: Callable[[str], Clients], workers: int) -> list[
                 told.append(answer.result())
             except UserError as error:
                 if optional[name] != "opted-in":
+                    pool.shutdown(wait=False, cancel_futures=True)
                     raise
                 _log.warning("provider=aws region=%s left_out=%r", name, error.what)
             ask.progress("regions", done, len(asked))
@@ -141,13 +142,14 @@ def _types(entries: Iterable[Mapping[str, Any]]) -> dict[str, _Sold]:
     """Return the GPU machines and the CPU machines that clusters use."""
     found: dict[str, _Sold] = {}
     parts: list[str] = []
+    used = frozenset(cpu_types("aws"))
     for entry in entries:
         name = entry["InstanceType"]
         gpus = entry.get("GpuInfo", {}).get("Gpus", [])
         if any(gpu.get("GpuPartitionSize", 1) < 1 for gpu in gpus):
             parts.append(name)  # a part of a GPU is not a GPU
             continue
-        if not gpus and name not in cpu_types("aws"):
+        if not gpus and name not in used:
             continue
         archs = entry.get("ProcessorInfo", {}).get("SupportedArchitectures", [])
         arch = "arm64" if "arm64" in archs else "x86_64" if "x86_64" in archs else ""
