@@ -47,7 +47,7 @@ def test_case_04_nvl_has_94_gb(market: Callable[..., Catalogue]) -> None:
     assert [(each.change, each.after) for each in none.relaxations] == [("resources.gpus.min_vram", "94gb")]
     few = plan_of(catalogue, gpus="H100:1", min_vram="90GB")
     assert [(each.reason, each.offers) for each in few.rejected] == [("less than 90 GB of memory per GPU", 1)]
-    checks = {check.key: check.passed for check in explain(few, "runpod/global/s/on_demand")}
+    checks = {check.key: check.passed for check in explain(few, "runpod/global/s/on_demand").checks}
     assert (checks["resources.gpus.type"], checks["resources.gpus.min_vram"]) == (True, False)
 
 

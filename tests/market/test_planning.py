@@ -259,15 +259,16 @@ def test_the_preference_picks_the_best_in_its_sense(bundled: Catalogue, prefer: 
 
 def test_an_offer_is_explained_through_every_constraint_with_its_figures(bundled: Catalogue) -> None:
     plan = make_plan(load_intent(INTENTS / "demo.yaml"), bundled, clouds=AWS, now=NOW)
-    chosen = explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/spot")
-    assert all(check.passed for check in chosen)
-    assert chosen[-1].seen == "solution 1"
-    dear = explain(plan, "aws/us-east-1/use1-az1/p4d.24xlarge/spot")
-    assert [check.key for check in dear if not check.passed] == ["placement"]
-    assert dear[-1].reason is not None
-    assert dear[-1].reason.startswith("every placement with it is over the budget")
-    other = explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/on_demand")
-    assert [(check.key, check.seen) for check in other if not check.passed] == [("lifecycle.market", "on_demand")]
+    (chosen,) = explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/spot").walks
+    assert all(check.passed for check in chosen.checks)
+    assert (chosen.verdict, chosen.rank, chosen.reason) == ("recommended", 1, None)
+    (dear,) = explain(plan, "aws/us-east-1/use1-az1/p4d.24xlarge/spot").walks
+    assert (dear.verdict, dear.reason) == ("rejected", "every placement with it is over the budget")
+    failed = [check for check in dear.checks if check.passed is False]
+    assert [check.key for check in failed] == ["cost_control.max_hourly", "front"]
+    (other,) = explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/on_demand").walks
+    assert other.reason == "not sold as spot"
+    assert [(each.key, each.seen) for each in other.checks if not each.passed][0] == ("lifecycle.market", "on_demand")
     with pytest.raises(UserError) as unknown:
         explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/spott")
     assert unknown.value.code == "E-OFFER"

@@ -12,7 +12,7 @@ import click
 from emporion.cli.context import now
 from emporion.cli.intent_flags import IntentCommand
 from emporion.cli.options import json_option, project_option, rate_option, world_options
-from emporion.cli.render import json_out, note, paint, print_error, screen_width, table, warn
+from emporion.cli.render import json_out, note, paint, print_error, screen_width, warn
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ __all__ = ["plan"]
     metavar="STACK",
     help="Show how the market moved since STACK was pinned, and what pinning it again would change.",
 )
-@click.option("--explain", metavar="OFFER", help="Walk one offer through every constraint.")
+@click.option(
+    "--explain", metavar="OFFER", help="Walk one offer, by its id or what only it has, through every constraint."
+)
 @click.option(
     "--chart/--no-chart", default=None, help="Draw the front, cost against speed; on a terminal it is drawn unasked."
 )
@@ -220,19 +222,14 @@ def _value(value: object) -> str:
 
 
 def _explain(made: Plan, offer: str, *, as_json: bool) -> ExitCode:
-    from emporion.market.plan import explain
+    from emporion.cli.plan_explain import explanation_text
+    from emporion.market.plan import explain, explanation_json
 
-    checks = explain(made, offer)
+    document = explanation_json(made, explain(made, offer))
     if as_json:
-        fields = ("key", "asked", "seen", "passed", "reason")
-        told = [{name: getattr(check, name) for name in fields} for check in checks]
-        json_out("emporion.explanation/1", {"offer": offer, "checks": told})
+        json_out(document["schema"], document)
     else:
-        rows = [
-            ["ok" if check.passed else "no", check.key, check.asked, check.seen, check.reason or ""] for check in checks
-        ]
-        click.echo(f"{offer}\n")
-        click.echo(table([" ", "CONSTRAINT", "ASKED", "SEEN", "REASON"], rows))
+        click.echo(explanation_text(document, width=screen_width(), today=made.now.date()), nl=False)
     return ExitCode.DONE
 
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from emporion.market.placement.diff import Change, Diff, diff_plans, market_diff
 from emporion.market.placement.document import plan_json
-from emporion.market.placement.explain import Check, explain
+from emporion.market.placement.explain import Check, Explanation, explain
+from emporion.market.placement.explain_document import explanation_json
 from emporion.market.placement.picture import picture_json
 from emporion.market.placement.pinning import pin, pin_problem
 from emporion.market.placement.places import place_problems
@@ -30,9 +31,11 @@ __all__ = [
     "Change",
     "Check",
     "Diff",
+    "Explanation",
     "Plan",
     "diff_plans",
     "explain",
+    "explanation_json",
     "make_plan",
     "market_diff",
     "picture_json",

@@ -196,13 +196,17 @@ def _bars(
 def graph_figure(picture: Document) -> Figure:
     """Return the regions where they lie, with the links between those of the front; no map tiles, no outside request.
 
-    Regions whose place is not known stand in a row below the map.
+    Regions whose place is not known stand in a row below the map, without their links.
     """
     regions = picture["regions"]
     places = _places(regions)
     best = {number for number, one in enumerate(regions) if one["role"] == "recommended"}
     traces = [
-        *(_link_trace(link, regions, places, strong=bool(best & set(link["ends"]))) for link in picture["links"]),
+        *(
+            _link_trace(link, regions, places, strong=bool(best & set(link["ends"])))
+            for link in picture["links"]
+            if all(regions[end]["lat"] is not None for end in link["ends"])
+        ),
         *(
             _region_trace(role, [(one, places[number]) for number, one in enumerate(regions) if one["role"] == role])
             for role in _ROLES
@@ -295,9 +299,12 @@ def _link_trace(
     one, other = link["ends"]
     text = _link_hover(link, regions[one], regions[other])
     middle = [(places[one][axis] + places[other][axis]) / 2 for axis in (0, 1)]
+    latency = "" if link["latency_ms"] is None else f"{link['latency_ms']:g} ms"
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "lines+text" if strong else "lines",
+        "text": ["", latency, ""],
+        "textposition": "top center",
         "showlegend": False,
         "x": [places[one][0], middle[0], places[other][0]],
         "y": [places[one][1], middle[1], places[other][1]],

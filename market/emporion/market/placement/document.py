@@ -15,7 +15,7 @@ from emporion.market.placement.recommendation import recommendation
 from emporion.market.placement.relax import usd
 from emporion.market.stages.outcome import critical_path_hours
 
-__all__ = ["SCHEMA", "plan_json"]
+__all__ = ["SCHEMA", "placement_json", "plan_json"]
 
 SCHEMA = "emporion.plan/1"
 
@@ -32,8 +32,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "feasible": plan.feasible,
         **_stages(plan),
         "recommendation": _recommendation(plan),
-        "solutions": [_placement(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
-        "not_deployable": [_placement(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
+        "solutions": [placement_json(each, rank, plan) for rank, each in enumerate(plan.solutions, 1)],
+        "not_deployable": [placement_json(each, rank, plan) for rank, each in enumerate(plan.not_deployable, 1)],
         "rejected": [{"reason": each.reason, "offers": each.offers, "example": each.example} for each in plan.rejected],
         "relaxations": [
             {
@@ -96,7 +96,8 @@ def _catalogue(plan: Plan) -> dict[str, Any]:
     return {**told, "rates": rates} if rates else told
 
 
-def _placement(placement: Placement, rank: int, plan: Plan) -> dict[str, Any]:
+def placement_json(placement: Placement, rank: int | None, plan: Plan) -> dict[str, Any]:
+    """Return a placement as it stands in a plan's JSON; `rank` is None where it is in no front."""
     performance, stability = placement.performance, placement.stability
     return {
         "rank": rank,
