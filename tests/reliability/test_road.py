@@ -107,6 +107,17 @@ def test_status_shows_what_stands_and_what_it_costs(standing: Desk) -> None:
     assert Decimal(status["usd_per_hour"]) <= 16
 
 
+def test_prices_that_have_grown_old_are_noted_and_stop_nothing(standing: Desk) -> None:
+    for command in (("status", "demo"), ("preview", "demo"), ("up", "demo", "--yes")):
+        ran = standing.run(*command)
+        assert ran.returncode == 0, ran.stderr
+        assert "demo: pricing older than 7 days: pinned " in ran.stderr
+        assert "emporion plan --diff demo shows how the market moved" in ran.stderr
+    pricing = standing.json("status", "demo")["pricing"]
+    assert pricing["age_days"] > 7
+    assert pricing["stale"].startswith("pricing older than 7 days")
+
+
 def test_a_second_up_changes_nothing(standing: Desk) -> None:
     assert standing.json("up", "demo.yaml", "--yes")["changed"] == 0
 
