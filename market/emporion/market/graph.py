@@ -78,6 +78,8 @@ class ResourceGraph:
             if number == len(self.site_list):
                 self.site_list.append(site)
                 self.site_offers.append(offer)
+                if offer.place is not None:
+                    self.link_table.places[offer.provider, offer.region] = offer.place
             place = number if self._differs(offer) else offer.region
             kind = kind_of.get((spec, place))
             if kind is None:

@@ -101,3 +101,5 @@ class Offer:
     """How a foreign price was converted, with rate and date."""
     warnings: tuple[str, ...] = ()
     software: Software | None = None
+    place: tuple[Decimal, Decimal] | None = None
+    """Latitude and longitude of its region in degrees, where the source itself says so."""

@@ -84,16 +84,16 @@ def _rows(values: Mapping[str, Any], reading: Reading, source: str, today: date)
         reading.fail(
             UserError("E-MISSING", "where the machines stand is missing", fix="write region: berlin"), "region"
         )
-    if ("latitude" in values) != ("longitude" in values):
+    if ("latitude" in reading.places) != ("longitude" in reading.places):
         error = UserError("E-MISSING", "latitude and longitude are given together", fix="write both, or neither")
-        reading.fail(error, "latitude" if "latitude" in values else "longitude")
+        reading.fail(error, "latitude" if "latitude" in reading.places else "longitude")
     machines = values.get("machines", ())
-    if not machines and "machines" not in reading.places:
+    if not machines and ("machines" in values or "machines" not in reading.places):
         error = UserError(
             "E-MISSING", "no machine is described", fix="write machines: [{name: rack-a, label: a100-80gb}]"
         )
         reading.fail(error, "machines")
-    names: dict[str, int] = {}
+    names: set[str] = set()
     for index, machine in enumerate(machines):
         path = f"machines[{index}]"
         at = reading.places.get(path, At())
@@ -102,15 +102,16 @@ def _rows(values: Mapping[str, Any], reading: Reading, source: str, today: date)
             yield Machine(_row(values, machine, today), f"{source}:{at.line}")
 
 
-def _check(machine: Mapping[str, Any], reading: Reading, path: str, names: dict[str, int], provider: str) -> None:
+def _check(machine: Mapping[str, Any], reading: Reading, path: str, names: set[str], provider: str) -> None:
     def fail(code: str, what: str, fix: str, key: str = "") -> None:
         reading.fail(UserError(code, what, fix=fix), f"{path}.{key}" if key else path)
 
     given = _given(reading, path)
     if "name" not in given:
         fail("E-MISSING", "a machine needs a name", "write name: rack-a")
-    elif "name" in machine and names.setdefault(machine["name"], len(names)) != len(names) - 1:
+    elif machine.get("name") in names:
         fail("E-DUPLICATE", f"two machines are called {shown(machine['name'])}", "rename one", "name")
+    names.add(machine.get("name", ""))
     named = given & {"label", "gpu"}
     if machine.get("gpus", 1) and not named:
         fail("E-MISSING", "what GPUs it has is missing", "write label: a100-80gb, or gpus: 0")

@@ -75,9 +75,9 @@ class OfferMaker:
         listed = texts[codes[row]]
         on_demand = None if listed is None else Decimal(listed)
         known = self._known.get((provider, instance_type), _UNKNOWN)
-        software = None
+        software, place = None, None
         if self._extras is not None:
-            known, software, spot = self._extras.of(row, known)
+            known, software, place, spot = self._extras.of(row, known)
             if market is Market.SPOT:
                 source, as_of = spot[0] or source, spot[1] or as_of
         name = instance_type
@@ -88,14 +88,16 @@ class OfferMaker:
         warnings: tuple[str, ...] = ()
         if market is Market.SPOT and on_demand is not None and spot_is_dearer(price, on_demand):
             warnings = (f"spot {price} is dearer than on-demand {on_demand}",)
-        # By position: with 27 fields names would take half of the time.
+        # By position: with 28 fields names would take half of the time.
         return Offer(
             f"{provider}/{region}/{zone}/{name}/{market}" if zone else f"{provider}/{region}/{name}/{market}",
             provider, region, zone, instance_type, market, price, gpu, gpu_count, vram_gb, vcpus, ram_gb, source or "",
             as_of, vram_mib, *known, on_demand, tier, arch, mig, currency_note, warnings, software,
+            place,
         )  # fmt: skip
 
 
+_Place = tuple[Decimal, Decimal]
 _Joined = tuple[Nvlink | None, Decimal | None, Fabric | None, Decimal | None, Decimal | None]
 
 
@@ -104,18 +106,18 @@ class _Extras:
 
     def __init__(self, columns: Sequence[tuple[Sequence[str | None], Sequence[int]]]) -> None:
         self._columns = columns
-        self._read: dict[tuple[str | None, ...], tuple[_Joined, Software | None]] = {}
+        self._read: dict[tuple[str | None, ...], tuple[_Joined, Software | None, _Place | None]] = {}
 
-    def of(self, row: int, known: _Joined) -> tuple[_Joined, Software | None, tuple[str | None, ...]]:
-        """Return how the machine is joined, its software, and source and date of its spot price."""
+    def of(self, row: int, known: _Joined) -> tuple[_Joined, Software | None, _Place | None, tuple[str | None, ...]]:
+        """Return how the machine is joined, its software, its place, and source and date of its spot price."""
         told = tuple([texts[codes[row]] for texts, codes in self._columns])
         read = self._read.get(told[2:])
         if read is None:
-            read = self._read[told[2:]] = _joined(told[7:]), _software(told[2:7])
-        joined, software = read
+            read = self._read[told[2:]] = _joined(told[7:12]), _software(told[2:7]), _place(*told[12:])
+        joined, software, place = read
         if joined != _UNKNOWN:
             known = tuple(own if own is not None else other for own, other in zip(joined, known, strict=True))  # type: ignore[assignment]
-        return known, software, told[:2]
+        return known, software, place, told[:2]
 
 
 def _joined(told: tuple[str | None, ...]) -> _Joined:
@@ -134,13 +136,17 @@ def _software(told: tuple[str | None, ...]) -> Software | None:
     return Software(cuda, driver, os, packages, _number(sla_percent))
 
 
+def _place(lat: str | None, lon: str | None) -> _Place | None:
+    return None if lat is None or lon is None else (Decimal(lat), Decimal(lon))
+
+
 def _number(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
 _EXTRAS = (
     "spot_source", "spot_as_of", "cuda", "driver", "os", "preinstalled", "sla_percent", "nvlink",
-    "nvlink_gb_s_per_gpu", "fabric", "fabric_gbps", "network_gbps",
+    "nvlink_gb_s_per_gpu", "fabric", "fabric_gbps", "network_gbps", "lat", "lon",
 )  # fmt: skip
 """The columns that `_Extras` takes, in its order."""
 _UNKNOWN: _Joined = (None, None, None, None, None)
