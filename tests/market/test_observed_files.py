@@ -108,7 +108,7 @@ def test_a_mistyped_column_names_the_nearest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"", "does not begin with the names of its columns"),
+        (b" \n", "is empty"),
         (b"a,b\n1,2\n", "does not begin with the names of its columns"),
         (f"{LINKS},source\n".encode(), "has the column source twice"),
         (b"\xff\xfea\0", "is not text in UTF-8"),

@@ -97,6 +97,7 @@ class Links:
             else:
                 self._between[_pair(*each.ends)] = each
         self._known: dict[tuple[Site, Site], Link] = {}
+        self._best: dict[bool, tuple[float, float | None]] = {}
         self.places: dict[tuple[str, str], Place] = {}
         """Where regions lie that only their own offers tell of (registered machines), by provider and region."""
 
@@ -152,6 +153,11 @@ class Links:
         `same_region`: between zones of one region, else between regions (where zones of one region are as good at most
         as what was tried first).
         """
+        if same_region not in self._best:
+            self._best[same_region] = self._find_best(same_region=same_region)
+        return self._best[same_region]
+
+    def _find_best(self, *, same_region: bool) -> tuple[float, float | None]:
         latency_ms = figure("zones_latency_ms" if same_region else "regions_constant_ms")
         gbps = None if same_region else figure("regions_gbps")
         for (one, other), each in self._between.items():

@@ -17,6 +17,7 @@ _OPTIONAL = ("bandwidth_gbps", "fabric")
 _LATENCY_MS = (0.0001, 10_000.0)
 """The least is a tenth of a microsecond: no network is faster, so anything below is another unit."""
 _BANDWIDTH_GBPS = (0.001, 100_000.0)
+_FABRICS = tuple(each.value for each in Fabric)
 
 _End = tuple[str, str, str | None]
 
@@ -65,7 +66,7 @@ def _measured(row: Row) -> MeasuredLink:
     if latency_ms is None and row.text("latency_ms") is None:
         row.problem("has no latency_ms")
     bandwidth_gbps = row.number("bandwidth_gbps", *_BANDWIDTH_GBPS, "Gb/s")
-    fabric = row.one_of("fabric", [each.value for each in Fabric])
+    fabric = row.one_of("fabric", _FABRICS)
     if row.text("fabric") is not None:
         if ends[0] != ends[1]:
             row.problem("names a fabric, but its ends are two places", "leave fabric empty between sites")

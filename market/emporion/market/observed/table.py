@@ -60,6 +60,8 @@ class Sheet:
         except UnicodeDecodeError as error:
             line = data[: error.start].count(b"\n") + 1
             raise self._error("is not text in UTF-8", "save it as CSV, encoded as UTF-8", line) from None
+        if not text.strip():
+            raise self._error("is empty", "the first line names the columns")
         if "\0" in text:
             raise self._error("is binary, not CSV", "save it as CSV, encoded as UTF-8")
         return text
