@@ -152,7 +152,8 @@ def _fallback(intent: Intent, chosen: Placement, placements: Sequence[Placement]
     several = [fall for each in others if (fall := on_demand_cost(each.pools, each.cost)) is not None]
     broken = sum(keeps_budget(each, intent) is False for each in several)
     if broken:
-        yield f"spot_fallback true: {broken} other placements on spot do not keep the budget on demand either"
+        placements_do = "placement on spot does" if broken == 1 else "placements on spot do"
+        yield f"spot_fallback true: {broken} other {placements_do} not keep the budget on demand"
 
 
 def _spot(placement: Placement) -> str:
