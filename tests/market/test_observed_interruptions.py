@@ -149,8 +149,8 @@ def test_an_assumed_rate_is_told_for_the_recommended_placement_alone(bundled: Ca
         return [warning for warning in plan.warnings if "interruption" in warning]
 
     (alone,) = told()
-    assert "no interruption rate is published: 1 interruptions a day are assumed" in alone
+    assert "no interruption rate is published: 1 a day is assumed" in alone
     some = SpotRecord("aws", "ca-central-1", None, "p4d.24xlarge", 24, 0, "guard", "2026-11-30")
     (little,) = told(some)
-    assert "only 24 h were observed: 0.875 interruptions a day are assumed" in little
+    assert "only 24 h were observed: 0.875 a day is assumed" in little
     assert told(replace(some, up_hours=200)) == []

@@ -45,7 +45,7 @@ def _interruptions(offer: Offer, observed: Observed) -> Iterator[str]:
     basis = "no interruption rate is published"
     if exposure is not None:
         basis += f" and only {exposure.up_hours:g} h were observed"
-    yield f"{offer.id}: {basis}: {rate.per_day:.3g} interruptions a day are assumed"
+    yield f"{offer.id}: {basis}: {rate.per_day:.3g} a day is assumed"
 
 
 def _speed(gpu: str | None) -> Iterator[str]:

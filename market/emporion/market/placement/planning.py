@@ -135,7 +135,7 @@ def make_plan(
         tuple(others),
         recommended,
         changes,
-        tuple(dict.fromkeys([*_warnings(choice, [*solutions, *others], recommended), *advice])),
+        tuple(dict.fromkeys([*_warnings(choice, [*solutions, *others], first), *advice])),
         None if solutions else infeasible_error(choice, changes),
         rates or {},
     )
@@ -148,7 +148,8 @@ def _staged(found: StageOutcome, picked: Preference, now: datetime, rates: Mappi
     whole = [each for each in found.solutions if each.recommendable]
     recommended = recommend(whole, picked) if whole else None
     shown = [*found.solutions, *found.others]
-    advice = cost_advice(intent, recommended or next(iter(shown), None), shown, now)
+    first = recommended or next(iter(shown), None)
+    advice = cost_advice(intent, first, shown, now)
     return Plan(
         intent,
         choice.catalogue,
@@ -159,9 +160,7 @@ def _staged(found: StageOutcome, picked: Preference, now: datetime, rates: Mappi
         found.others,
         recommended,
         found.relaxations,
-        tuple(
-            dict.fromkeys([*_warnings(replace(choice, intent=intent), shown, recommended), *found.warnings, *advice])
-        ),
+        tuple(dict.fromkeys([*_warnings(replace(choice, intent=intent), shown, first), *found.warnings, *advice])),
         found.error,
         rates,
         found,
@@ -208,7 +207,8 @@ def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) 
     return problem
 
 
-def _warnings(choice: Choice, placements: list[Placement], recommended: Placement | None) -> list[str]:
+def _warnings(choice: Choice, placements: list[Placement], first: Placement | None) -> list[str]:
+    """Return what to tell of all placements, and of the one that is recommended or else comes first."""
     intent = choice.intent
     found = [*choice.catalogue.warnings]
     found += [f"not acted on in this version: {key}" for key in intent.not_acted_on]
@@ -221,8 +221,8 @@ def _warnings(choice: Choice, placements: list[Placement], recommended: Placemen
     offers = [pool.offer for placement in placements for pool in placement.pools]
     if choice.carbon:
         found += carbon_warnings(offers)
-    if recommended is not None:
-        found += assumed_warnings(recommended, intent, choice.terms.observed)
+    if first is not None:
+        found += assumed_warnings(first, intent, choice.terms.observed)
     return [*found, *age_warnings(offers, choice.terms.now)]
 
 
