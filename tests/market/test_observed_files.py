@@ -22,6 +22,7 @@ from emporion.market.observed import (
     read_nodes,
     read_spot_events,
 )
+from emporion.market.sites import zone_problem
 
 LINKS = ",".join([*LINK_COLUMNS, "bandwidth_gbps", "fabric"])
 SPOT = ",".join(SPOT_COLUMNS)
@@ -69,6 +70,11 @@ def test_columns_come_in_any_order_with_blank_lines_between_and_the_optional_one
         (GOOD.replace("2026-11-30", "yesterday"), "has the as_of 'yesterday', which is no date", "2026-12-01"),
         (GOOD.replace("2026-11-30", "2026-02-30"), "has the as_of '2026-02-30', which is no date", "2026-12-01"),
         (GOOD.replace("us-east4", ""), "has no to_region", ""),
+        (
+            GOOD.replace("use1-az1", "us-east-1a"),
+            f"has the from_zone 'us-east-1a': {zone_problem('aws', 'us-east-1a')}",
+            "write the zone's id",
+        ),
         (GOOD + "eth", "has the fabric 'eth'", "ethernet"),
         (GOOD + "efa", "names a fabric, but its ends are two places", "leave fabric empty between sites"),
         (GOOD + ",", "has 12 cells where the first line names 11", ""),

@@ -134,6 +134,12 @@ def test_what_was_observed_elsewhere_changes_no_placement(bundled: Catalogue) ->
     assert plan_of(bundled, elsewhere).solutions == plan_of(bundled).solutions
 
 
+def test_a_region_that_nobody_knows_is_told_with_the_nearest(bundled: Catalogue) -> None:
+    (told,) = [each for each in plan_of(bundled, seen(9, 1, region="us-esat-1")).warnings if "measurements" in each]
+    assert told == ("measurements at aws us-esat-1 are of no use, no such region is known: did you mean us-east-1")
+    assert not [each for each in plan_of(bundled, seen(9, 1)).warnings if "measurements" in each]
+
+
 @pytest.mark.parametrize(("market", "markets"), [("spot", {"spot"}), ("on_demand", {"on_demand"})])
 def test_the_market_asked_for_stays_the_market(bundled: Catalogue, market: str, markets: set[str]) -> None:
     plan = plan_of(bundled, seen(500, 500), market=market)

@@ -61,7 +61,7 @@ def read_links(path: Path) -> tuple[MeasuredLink, ...]:
 
 
 def _measured(row: Row) -> MeasuredLink:
-    ends = (_end(row, "from"), _end(row, "to"))
+    ends = (row.place("from_"), row.place("to_"))
     latency_ms = row.number("latency_ms", *_LATENCY_MS, "ms")
     if latency_ms is None and row.text("latency_ms") is None:
         row.problem("has no latency_ms")
@@ -75,7 +75,3 @@ def _measured(row: Row) -> MeasuredLink:
     elif ends[0] == ends[1] and ends[0][2] is not None:
         row.problem("has the same place at both ends", "name the fabric (efa, ethernet, …) that was measured there")
     return MeasuredLink(ends, latency_ms or 0.0, bandwidth_gbps, fabric, row.required("source"), row.date("as_of"))
-
-
-def _end(row: Row, side: str) -> _End:
-    return row.required(f"{side}_provider").lower(), row.required(f"{side}_region"), row.text(f"{side}_zone")

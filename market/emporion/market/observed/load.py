@@ -34,6 +34,14 @@ class Observed:
         return self._readings.get((*key, offer.zone)) or self._readings.get((*key, None))
 
     @cached_property
+    def places(self) -> frozenset[tuple[str, str, str | None]]:
+        """Every (provider, region, zone) that a line names; zone None: anywhere in the region."""
+        found = [end for each in self.links for end in each.ends]
+        found += [(each.provider, each.region, each.zone) for each in self.spot]
+        found += [(each.provider, each.region, each.zone) for each in self.nodes]
+        return frozenset(found)
+
+    @cached_property
     def _readings(self) -> Mapping[tuple[str, str, str, str | None], NodeReading]:
         return {(each.provider, each.region, each.instance_type, each.zone): each for each in self.nodes}
 

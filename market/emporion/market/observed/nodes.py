@@ -60,9 +60,7 @@ def read_nodes(path: Path) -> tuple[NodeReading, ...]:
 def _reading(row: Row) -> NodeReading:
     score = row.number("spot_placement_score", *_SCORE, "points", whole=True)
     return NodeReading(
-        row.required("provider").lower(),
-        row.required("region"),
-        row.text("zone"),
+        *row.place(),
         row.required("instance_type"),
         row.number("storage_iops", *_IOPS, "IOPS"),
         row.number("temperature_c", *_CELSIUS, "°C"),

@@ -97,9 +97,7 @@ def _record(row: Row) -> SpotRecord:
     for column in ("up_hours", "interruptions"):
         row.required(column)
     return SpotRecord(
-        row.required("provider").lower(),
-        row.required("region"),
-        row.text("zone"),
+        *row.place(),
         row.required("instance_type"),
         up_hours or 0.0,
         int(interruptions or 0),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offers.dates import moment
+from emporion.market.sites import zone_problem
 
 __all__ = ["Row", "Sheet"]
 
@@ -152,6 +153,17 @@ class Row:
         if text is None:
             self.problem(f"has no {column}")
         return text or ""
+
+    def place(self, prefix: str = "") -> tuple[str, str, str | None]:
+        """Return the provider, region and zone of the columns with a prefix; zone None: anywhere in the region."""
+        provider, region = self.required(f"{prefix}provider").lower(), self.required(f"{prefix}region")
+        zone = self.text(f"{prefix}zone")
+        problem = zone_problem(provider, zone) if zone is not None else None
+        if problem is not None:
+            self.problem(
+                f"has the {prefix}zone {zone!r}: {problem}", "write the zone's id, as `emporion offers list` does"
+            )
+        return provider, region, zone
 
     def one_of(self, column: str, allowed: Sequence[str]) -> str | None:
         """Return a cell that is one of a few words, or None when it is empty."""

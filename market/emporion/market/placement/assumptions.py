@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from emporion.market.errors import did_you_mean
 from emporion.market.intent.model import Intent
 from emporion.market.observed import Observed
 from emporion.market.offer import Market, Offer
 from emporion.market.performance import gpu_speed
 from emporion.market.placement.figures import figure
 from emporion.market.placement.model import Placement
+from emporion.market.sites import regions
 from emporion.market.stability import hazard
 
-__all__ = ["assumed_warnings"]
+__all__ = ["assumed_warnings", "unplaced_warnings"]
 
 _BILLION = 1e9
 
@@ -27,6 +29,19 @@ def assumed_warnings(placement: Placement, intent: Intent, observed: Observed) -
         *_network(placement),
         *_links(placement),
     ]
+
+
+def unplaced_warnings(observed: Observed, sites: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a sentence when measurements name regions that are neither among `sites` (on offer) nor in the table."""
+    named = {place[:2] for place in observed.places}
+    unknown = sorted(named - set(sites) - set(regions())) if named else []
+    if not unknown:
+        return []
+    provider, region = unknown[0]
+    near = did_you_mean(region, {name for owner, name in {*sites, *regions()} if owner == provider})
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    hint = f": did you mean {near}" if near else ""
+    return [f"measurements at {provider} {region}{more} are of no use, no such region is known{hint}"]
 
 
 def _model(placement: Placement, intent: Intent) -> Iterator[str]:

@@ -19,7 +19,7 @@ from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
 from emporion.market.placement.advice import cost_advice
 from emporion.market.placement.ages import age_warnings
-from emporion.market.placement.assumptions import assumed_warnings
+from emporion.market.placement.assumptions import assumed_warnings, unplaced_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error
 from emporion.market.placement.model import Placement, Rejection, Relaxation
@@ -221,6 +221,7 @@ def _warnings(choice: Choice, placements: list[Placement], first: Placement | No
     offers = [pool.offer for placement in placements for pool in placement.pools]
     if choice.carbon:
         found += carbon_warnings(offers)
+    found += unplaced_warnings(choice.terms.observed, choice.catalogue.sites)
     if first is not None:
         found += assumed_warnings(first, intent, choice.terms.observed)
     return [*found, *age_warnings(offers, choice.terms.now)]
