@@ -55,7 +55,7 @@ def test_data_of_an_unsaid_region_are_told_with_the_most_that_moving_them_costs(
     made = plan("data: [{source: s3://b/x, size: 100gb}, {source: gs://c/y, size: 1gb}]\n")
     told = [text for text in made.warnings if "is not said" in text]
     stands = "is not said, the cluster stands in aws us-east-1: moving its"
-    say = "; say data[].region"
+    say = "; say data[].region; it is in no total, model.hours does not say over how long"
     assert told == [
         f"the region of s3://b/x {stands} 100 GB costs at most 14.70 USD once, nothing within one region{say}",
         f"the region of gs://c/y {stands} 1 GB costs at most 0.19 USD once{say}",
@@ -67,7 +67,7 @@ CPU = "aws,us-west-2,,m5.large,,0,,2,8,0.1,,test,2026-12-01"
 
 def test_data_of_the_only_stage_are_looked_at_too(plan: Callable[..., Plan]) -> None:
     made = plan("stages: [{name: a, resources: {gpus: a100:8}, data_in: [{source: s3://b/us-east-2}]}]\n")
-    assert any(text.endswith("what moving it costs is not known without its size") for text in made.warnings)
+    assert any("what moving it costs is not known without its size" in text for text in made.warnings)
 
 
 def test_data_are_looked_at_where_their_stage_stands(plan: Callable[..., Plan]) -> None:

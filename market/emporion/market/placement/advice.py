@@ -74,12 +74,13 @@ def _lengths(intent: Intent) -> Iterator[str]:
 
 def _far_data(intent: Intent, chosen: Placement) -> Iterator[str]:
     """Tell of each dataset that does not lie where the cluster stands: both regions, and what moving it costs."""
+    unsaid = "; it is in no total, model.hours does not say over how long" if chosen.cost.hours is None else ""
     for data, home in dict.fromkeys(_read_at(intent, chosen)):
         place = dataset_place(data)
         if place is None or place == home:
             continue
         said = f"{data.source} lies in {_place(place)}" if place[1] else f"the region of {data.source} is not said"
-        yield f"{said}, the cluster stands in {_place(home)}: {_moving(data, place, home)}"
+        yield f"{said}, the cluster stands in {_place(home)}: {_moving(data, place, home)}{unsaid}"
 
 
 def _read_at(intent: Intent, chosen: Placement) -> Iterator[tuple[DataSet, tuple[str, str]]]:
