@@ -279,6 +279,27 @@ class _Core:
                 for group, front in fronts.items()
                 if (labels := self._unparted(front, group, members, rest, last, found))
             }
+        return {members: self._undisplaced(fronts, members) for members, fronts in found.items()}
+
+    def _undisplaced(self, fronts: dict[int, Labels], members: int) -> dict[int, Labels]:
+        """Return a cluster's fronts without what stays behind the cluster in another group, wherever all others are."""
+        crossing = [
+            (edge, bool(members >> one & 1))
+            for edge, one, other in self._edges
+            if (members >> one & 1) != (members >> other & 1)
+        ]
+        found: dict[int, Labels] = {}
+        for group, labels in fronts.items():
+            bar: Labels = []
+            for instead, front in fronts.items():
+                if instead != group:
+                    more = self._tolls.nothing
+                    for edge, begins in crossing:
+                        more = moved([more], self._tolls.more(edge, group, instead, begins=begins))[0]
+                    bar += moved(front, more)
+            kept = useful(labels, self._merger.front(bar))
+            if kept:
+                found[group] = kept
         return found
 
     def _unparted(

@@ -116,6 +116,7 @@ class Tolls:
     seconds: list[Place | None]
     _known: dict[tuple[Edge, int, int], Label | None] = field(default_factory=dict)
     _by_rate: dict[tuple[Edge, _Rate], Label] = field(default_factory=dict)
+    _mores: dict[tuple[Edge, int, int, bool], Label] = field(default_factory=dict)
     _extremes: dict[tuple[bool, Edge, int | None, int | None], Label] = field(default_factory=dict)
 
     def between(self, edge: Edge, start: int, to: int) -> Label | None:
@@ -155,6 +156,23 @@ class Tolls:
     def least(self, edge: Edge, start: int | None = None, to: int | None = None) -> Label:
         """Return the least that an edge costs in each number between different places, from a group or to a group."""
         return self._extreme(min, edge, start, to)
+
+    def more(self, edge: Edge, group: int, instead: int, *, begins: bool) -> Label:
+        """Return the most that an edge can cost more in each number when its end here moves from a group to another.
+
+        `begins`: the end that moves is where it begins. The other end may stand anywhere but at the same place.
+        """
+        key = (edge, group, instead, begins)
+        if key not in self._mores:
+            found = []
+            for other in range(len(self.firsts)):
+                now = self.between(edge, group, other) if begins else self.between(edge, other, group)
+                then = self.between(edge, instead, other) if begins else self.between(edge, other, instead)
+                if now is not None:
+                    then = then or self.nothing
+                    found.append((then[0] - now[0], then[1], *(b - a for a, b in zip(now[2:], then[2:], strict=True))))
+            self._mores[key] = tuple([max(numbers) for numbers in zip(*found, strict=True)]) or self.nothing
+        return self._mores[key]
 
     def _extreme(self, pick: Callable[..., Any], edge: Edge, start: int | None, to: int | None) -> Label:
         key = (pick is max, edge, start, to)
