@@ -1,4 +1,4 @@
-"""Writes docs/reference/{cli,intent,errors,plan-json}.md from the program: `python docs/generate.py [--check]`."""
+"""Writes docs/reference/{cli,intent,offers,errors,plan-json}.md from the program: `docs/generate.py [--check]`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ import click
 
 from emporion.cli.main import root
 from emporion.market.clouds import installed_clouds
+from emporion.market.gpus import labels
 from emporion.market.intent import FLAGS, intent_from_flags
 from emporion.market.intent.keys import ROOT, Key, Section
 from emporion.market.money import parse_rates
 from emporion.market.observed import MeasuredLink, Observed
 from emporion.market.offers import load_bundled
+from emporion.market.offers.machine_keys import ROOT as MACHINES
 from emporion.market.plan import make_plan, plan_json
+from emporion.market.query import FIELDS, Field
 
 REPO = Path(__file__).resolve().parents[1]
 REFERENCE = REPO / "docs" / "reference"
@@ -103,6 +106,38 @@ def _takes(key: Key | Section) -> str:
         return f"keys below, or `{key.shorthand}`" if key.shorthand else "your own keys" if key.open else "keys below"
     shown = ", ".join(f"`{value}`" for value in key.values) or f"`{key.example}`"
     return f"{shown} (a list)" if key.many else shown
+
+
+def offers_page() -> str:
+    """Return every field of a query, every capability label, and every key of a document of machines."""
+    fields = [
+        [f"`{field.name}`", _cell(field.doc), field.kind.name, _operators(field), f"`{field.kind.example}`"]
+        for field in FIELDS.values()
+    ]
+    names = [[f"`{label}`", ", ".join(f"`{gpu}`" for gpu in ids)] for label, ids in labels().items()]
+    keys = [
+        [f"`{path}`", _cell(key.doc), _takes(key), f"`{key.default}`" if isinstance(key, Key) and key.default else ""]
+        for path, key in _keys(MACHINES, "")
+    ]
+    return _page(
+        [
+            "# Offers",
+            GENERATED,
+            "## Fields of a query",
+            "For `--where` of `offers list` and `plan`, and `constraints.where` (docs/explanation/offers.md).",
+            _table(["field", "is", "kind", "operators", "example"], fields),
+            "## Capability labels",
+            "Model and memory, whatever the board; names for `--gpus`, `--label` and the field `label`.",
+            _table(["label", "covers"], names),
+            "## Keys of a document of machines",
+            "For `emporion offers register FILE.yaml` (docs/how-to/own-machines.md).",
+            _table(["key", "says", "takes", "default"], keys),
+        ]
+    )
+
+
+def _operators(field: Field) -> str:
+    return "`VALUE in FIELD`" if field.kind.listed else f"`{' '.join(field.kind.operators)}`"
 
 
 @dataclass(frozen=True, order=True)
@@ -270,7 +305,13 @@ def _page(parts: Sequence[str]) -> str:
 
 def pages() -> dict[str, str]:
     """Return the pages by file name."""
-    return {"cli.md": cli_page(), "intent.md": intent_page(), "errors.md": errors_page(), "plan-json.md": plan_page()}
+    return {
+        "cli.md": cli_page(),
+        "intent.md": intent_page(),
+        "offers.md": offers_page(),
+        "errors.md": errors_page(),
+        "plan-json.md": plan_page(),
+    }
 
 
 def stale() -> list[str]:
