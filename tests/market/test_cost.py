@@ -411,10 +411,14 @@ def test_the_json_has_decimal_strings_and_nulls(bundled: Catalogue) -> None:
     shown = demo_cost(bundled).to_json()
     assert list(shown) == [
         "compute", "storage", "transfer", "network", "fees", "interruptions", "total", "upper_total", "per_gpu",
-        "run_total", "unknown", "lines",
+        "run_total", "upper_run_total", "unknown", "lines",
     ]  # fmt: skip
     assert shown["total"] == "13.294049676"
     assert shown["run_total"] is None
+    assert shown["upper_run_total"] is None
+    run = demo_cost(bundled, model=Model(hours=Decimal(12))).to_json()
+    assert Decimal(run["run_total"]) == Decimal(run["total"]) * 12
+    assert Decimal(run["upper_run_total"]) == Decimal(run["upper_total"]) * 12
     assert list(shown["lines"][0]) == [
         "item", "stage", "quantity", "unit", "unit_price", "usd_per_hour", "upper_usd_per_hour", "source", "as_of",
         "quality",

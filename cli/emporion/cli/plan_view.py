@@ -190,7 +190,11 @@ def cost_text(best: Document, title: str, width: int) -> str:
     ]
     lines += [line for text in _bounds(cost) for line in fold(text, width, "  ")]
     if cost["run_total"] is not None:
-        lines.append(f"the whole run ${money(cost['run_total'])}")
+        upper = cost.get("upper_run_total")
+        most = (
+            f", at most ${money(upper)}" if upper is not None and Decimal(upper) != Decimal(cost["run_total"]) else ""
+        )
+        lines.append(f"the whole run ${money(cost['run_total'])}{most}")
     return "\n".join([*lines, *(line for text in _on_demand(cost) for line in fold(text, width, "  "))])
 
 

@@ -129,6 +129,7 @@ class Cost:
             "upper_total": plain_usd(self.upper_total),
             "per_gpu": plain_usd(self.per_gpu),
             "run_total": plain_usd(self.run_total),
+            "upper_run_total": None if self.upper_total is None else plain_usd(self.run_judged),
             "unknown": list(self.unknown),
             "lines": [line.to_json() for line in self.lines],
         }
