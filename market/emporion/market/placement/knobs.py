@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from functools import partial
 
 from emporion.market.budget import Ceiling, ceilings
-from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Memory, Network, Rdma, Topology
+from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Network, Rdma, Topology
 from emporion.market.offer import Offer
+from emporion.market.placement import nearest
 from emporion.market.placement.choose import Choice, choose
+from emporion.market.placement.nearest import Step
 from emporion.market.query import Query, parse_query
 from emporion.market.sites import region_glob
-from emporion.market.units import plain
+from emporion.market.units import format_duration, plain
 
 __all__ = ["Knob", "knobs"]
-
-_CENT = Decimal("0.01")
-
-Step = tuple[Intent, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +66,13 @@ def _budgets(intent: Intent) -> Iterator[Knob]:
         )
 
 
-def _raised(wish: Intent, choice: Choice, ceiling: Ceiling) -> Iterator[Step]:
-    """Offer the least ceiling, in whole cents, under which something can be placed."""
-    least = choice.least_judged()
-    if least is None:
-        return
-    amount = ceiling.needed(*least).quantize(_CENT, ROUND_UP)
-    yield _budget(wish, ceiling.field, amount), ceiling.write(amount)
-
-
 def _budget(intent: Intent, field: str, amount: Decimal | None) -> Intent:
     budget: Budget = replace(intent.budget, **{field: amount})  # type: ignore[arg-type]
     return replace(intent, budget=budget)
+
+
+def _raised(opened: Intent, choice: Choice, ceiling: Ceiling) -> Iterator[Step]:
+    return nearest.budgets(choice, ceiling, lambda usd: _budget(opened, ceiling.field, usd))
 
 
 # Places
@@ -106,10 +99,10 @@ def _places(intent: Intent) -> Iterator[Knob]:
     if wish.max_price_age_s is not None:
         yield Knob(
             "constraints.max_price_age",
-            f"{wish.max_price_age_s} s",
+            format_duration(wish.max_price_age_s),
             "any",
             lambda opened: _constrained(opened, max_price_age_s=None),
-            _none,
+            partial(_aged, most_s=wish.max_price_age_s),
         )
     if wish.where is not None:
         asked = parse_query(wish.where)
@@ -120,6 +113,10 @@ def _places(intent: Intent) -> Iterator[Knob]:
             lambda opened: _constrained(opened, where=None),
             lambda opened, _choice: _one_less(opened, asked),
         )
+
+
+def _aged(opened: Intent, choice: Choice, most_s: int) -> Iterator[Step]:
+    return nearest.price_ages(choice, most_s, lambda age_s: _constrained(opened, max_price_age_s=age_s))
 
 
 def _emission(intent: Intent) -> Iterator[Knob]:
@@ -191,9 +188,13 @@ def _sale(intent: Intent) -> Iterator[Knob]:
             "lifecycle.spot_max_price",
             f"${ceiling}/hr",
             "no limit",
-            lambda opened: replace(opened, lifecycle=replace(opened.lifecycle, spot_max_price_usd_per_hour=None)),
-            _none,
+            lambda opened: _spot_ceiling(opened, None),
+            lambda opened, choice: nearest.spot_prices(choice, ceiling, partial(_spot_ceiling, opened)),
         )
+
+
+def _spot_ceiling(intent: Intent, usd: Decimal | None) -> Intent:
+    return replace(intent, lifecycle=replace(intent.lifecycle, spot_max_price_usd_per_hour=usd))
 
 
 # The GPUs' surroundings
@@ -211,18 +212,19 @@ def _gpu_wishes(intent: Intent) -> Iterator[Knob]:
         floor = gpus.min_vram
         yield Knob(
             "resources.gpus.min_vram",
-            _memory(floor),
+            nearest.memory_text(floor),
             "any",
             lambda opened: _gpus(opened, min_vram=None),
-            lambda opened, choice: _lower(choice, floor, lambda memory: _gpus(opened, min_vram=memory)),
+            lambda opened, choice: nearest.vrams(choice, floor, lambda memory: _gpus(opened, min_vram=memory)),
         )
-    if gpus.min_total_vram is not None:
+    total = gpus.min_total_vram
+    if total is not None:
         yield Knob(
             "resources.gpus.min_total_vram",
-            _memory(gpus.min_total_vram),
+            nearest.memory_text(total),
             "any",
             lambda opened: _gpus(opened, min_total_vram=None),
-            _none,
+            lambda opened, choice: nearest.total_vrams(choice, total, lambda most: _gpus(opened, min_total_vram=most)),
         )
 
 
@@ -232,24 +234,6 @@ def _gpus(intent: Intent, **changes: object) -> Intent:
         return intent
     changed: Gpus = replace(gpus, **changes)  # type: ignore[arg-type]
     return replace(intent, resources=replace(intent.resources, gpus=changed))
-
-
-def _lower(choice: Choice, floor: Memory, change: Callable[[Memory], Intent]) -> Iterator[Step]:
-    """Offer the sizes of memory per GPU that are there and less than asked, the largest first."""
-    sizes = {
-        int(offer.gpu_vram_gb * 10**9)
-        for offer in (choice.graph.offers[candidate.number] for candidate in choice.candidates)
-        if offer.gpu_vram_gb is not None
-    }
-    for size in sorted(sizes, reverse=True):
-        if size <= floor.bytes:
-            memory = Memory(size, binary=False)
-            yield change(memory), _memory(memory)
-
-
-def _memory(memory: Memory) -> str:
-    value = memory.gib if memory.binary else memory.gb
-    return f"{value.normalize():f}{'gib' if memory.binary else 'gb'}"
 
 
 # Between the nodes
@@ -267,21 +251,23 @@ def _networks(intent: Intent) -> Iterator[Knob]:
             lambda opened: _network(opened, rdma=Rdma.PREFERRED),
             _none,
         )
-    if network.latency_ms is not None:
+    most_ms = network.latency_ms
+    if most_ms is not None:
         yield Knob(
             "resources.network.latency",
-            f"{network.latency_ms}ms",
+            f"{most_ms}ms",
             "any",
             lambda opened: _network(opened, latency_ms=None),
-            _none,
+            lambda opened, choice: nearest.latencies(choice, most_ms, lambda more: _network(opened, latency_ms=more)),
         )
-    if network.bandwidth_gbps is not None:
+    gbps = network.bandwidth_gbps
+    if gbps is not None:
         yield Knob(
             "resources.network.bandwidth",
-            f"{network.bandwidth_gbps}gbps",
+            f"{gbps}gbps",
             "any",
             lambda opened: _network(opened, bandwidth_gbps=None),
-            _none,
+            lambda opened, choice: nearest.bandwidths(choice, gbps, lambda less: _network(opened, bandwidth_gbps=less)),
         )
 
 
@@ -295,15 +281,22 @@ def _network(intent: Intent, **changes: object) -> Intent:
 
 def _hosts(intent: Intent) -> Iterator[Knob]:
     resources = intent.resources
-    if resources.cpus_min is not None:
-        yield Knob("resources.cpus", str(resources.cpus_min), "any", lambda opened: _host(opened, cpus_min=None), _none)
-    if resources.memory_min is not None:
+    cpus, memory = resources.cpus_min, resources.memory_min
+    if cpus is not None:
+        yield Knob(
+            "resources.cpus",
+            str(cpus),
+            "any",
+            lambda opened: _host(opened, cpus_min=None),
+            lambda opened, choice: nearest.cpus(choice, cpus, lambda fewer: _host(opened, cpus_min=fewer)),
+        )
+    if memory is not None:
         yield Knob(
             "resources.memory",
-            _memory(resources.memory_min),
+            nearest.memory_text(memory),
             "any",
             lambda opened: _host(opened, memory_min=None),
-            _none,
+            lambda opened, choice: nearest.memories(choice, memory, lambda less: _host(opened, memory_min=less)),
         )
     if resources.gpus is not None and (resources.nodes_min is not None or resources.nodes_max is not None):
         yield Knob(
@@ -311,7 +304,12 @@ def _hosts(intent: Intent) -> Iterator[Knob]:
             f"{resources.nodes_min or 1}..{resources.nodes_max or 'any'}",
             "any",
             lambda opened: _host(opened, nodes_min=None, nodes_max=None),
-            _none,
+            lambda opened, choice: nearest.nodes(
+                choice,
+                resources.nodes_min or 1,
+                resources.nodes_max,
+                lambda low, high: _host(opened, nodes_min=low, nodes_max=high),
+            ),
         )
 
 
