@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from plans import AWS, NOW
 
 from emporion.market.intent import intent_from_flags
-from emporion.market.observed import Observed, SpotRecord
+from emporion.market.observed import NodeReading, Observed, SpotRecord
 from emporion.market.observed.spot import SpotEvents
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, load_bundled
@@ -138,6 +138,17 @@ def test_a_region_that_nobody_knows_is_told_with_the_nearest(bundled: Catalogue)
     (told,) = [each for each in plan_of(bundled, seen(9, 1, region="us-esat-1")).warnings if "measurements" in each]
     assert told == ("measurements at aws us-esat-1 are of no use, no such region is known: did you mean us-east-1")
     assert not [each for each in plan_of(bundled, seen(9, 1)).warnings if "measurements" in each]
+
+
+def test_a_placement_score_is_shown_and_changes_nothing(bundled: Catalogue) -> None:
+    reading = NodeReading("aws", "us-east-1", None, "p4d.24xlarge", None, None, 3, "aws ec2", "2026-11-30")
+    plan = make_plan(
+        intent_from_flags(gpus="a100-40gb:8"), bundled, clouds=AWS, now=NOW, observed=Observed(nodes=(reading,))
+    )
+    plain = plan_of(bundled)
+    assert plan.solutions == plain.solutions
+    (told,) = set(plan.warnings) - set(plain.warnings)
+    assert told == f"{P4D}: its spot placement score is 3 of 10 (aws ec2, 2026-11-30); no rate is made of it"
 
 
 @pytest.mark.parametrize(("market", "markets"), [("spot", {"spot"}), ("on_demand", {"on_demand"})])

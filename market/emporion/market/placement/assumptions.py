@@ -20,11 +20,12 @@ _BILLION = 1e9
 
 
 def assumed_warnings(placement: Placement, intent: Intent, observed: Observed) -> list[str]:
-    """Return one sentence for every assumed figure that a placement was judged by."""
+    """Return one sentence for every assumed figure that a placement was judged by, and for what was not judged by."""
     offers = [pool.offer for pool in placement.pools]
     return [
         *_model(placement, intent),
         *(text for offer in offers for text in _interruptions(offer, observed)),
+        *(text for offer in offers for text in _score(offer, observed)),
         *(text for gpu in dict.fromkeys(offer.gpu for offer in offers if offer.gpu_count) for text in _speed(gpu)),
         *_network(placement),
         *_links(placement),
@@ -61,6 +62,13 @@ def _interruptions(offer: Offer, observed: Observed) -> Iterator[str]:
     if exposure is not None:
         basis += f" and only {exposure.up_hours:g} h were observed"
     yield f"{offer.id}: {basis}: {rate.per_day:.3g} a day is assumed"
+
+
+def _score(offer: Offer, observed: Observed) -> Iterator[str]:
+    reading = observed.reading(offer)
+    if offer.market is Market.SPOT and reading is not None and reading.spot_placement_score is not None:
+        score = f"{reading.spot_placement_score} of 10 ({reading.source}, {reading.as_of})"
+        yield f"{offer.id}: its spot placement score is {score}; no rate is made of it"
 
 
 def _speed(gpu: str | None) -> Iterator[str]:
