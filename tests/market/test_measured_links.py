@@ -194,25 +194,40 @@ fabrics = st.lists(
 )
 
 
+markets = st.lists(st.tuples(st.integers(0, 1), st.sampled_from(SITES), st.integers(10, 40)), min_size=1, max_size=6)
+wishes = st.tuples(st.sampled_from([8, 12, 16]), st.sampled_from([None, 0.1, 1.0, 40.0]))
+
+
+def compared(
+    rows: list[tuple[int, Site, int]], wish: tuple[int, float | None], links: tuple[MeasuredLink, ...]
+) -> None:
+    gpus, latency_ms = wish
+    demand = Demand(gpus, gpus, False, True, None, None, 2, 0, latency_ms, None, False)  # noqa: FBT003 - a record
+    search = search_of([offer(number, *row) for number, row in enumerate(rows)], demand, Observed(links=links))
+    assert {vector for vector, _, _ in search.front().points} == naive(search)
+
+
 @settings(max_examples=400, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 1), st.sampled_from(SITES), st.integers(10, 40)), min_size=1, max_size=6),
-    st.sampled_from([8, 12, 16]),
-    st.sampled_from([None, 0.1, 1.0, 40.0]),
-    measurements,
-    fabrics,
-)
+@given(markets, wishes, measurements, fabrics)
 def test_the_front_over_measured_links_is_that_of_a_naive_enumeration(
     rows: list[tuple[int, Site, int]],
-    gpus: int,
-    latency_ms: float | None,
+    wish: tuple[int, float | None],
     links: list[MeasuredLink],
     within: list[MeasuredLink],
 ) -> None:
-    demand = Demand(gpus, gpus, False, True, None, None, 2, 0, latency_ms, None, False)  # noqa: FBT003 - a record
-    offers = [offer(number, *row) for number, row in enumerate(rows)]
-    search = search_of(offers, demand, Observed(links=(*links, *within)))
-    assert {vector for vector, _, _ in search.front().points} == naive(search)
+    compared(rows, wish, (*links, *within))
+
+
+@pytest.mark.soak
+@settings(max_examples=30_000, deadline=None)
+@given(markets, wishes, measurements, fabrics)
+def test_so_are_thirty_thousand_fronts(
+    rows: list[tuple[int, Site, int]],
+    wish: tuple[int, float | None],
+    links: list[MeasuredLink],
+    within: list[MeasuredLink],
+) -> None:
+    compared(rows, wish, (*links, *within))
 
 
 ROWS = (

@@ -1,7 +1,7 @@
 """What was seen instead of modelled: measured links, interruptions of spot pools, readings of machines.
 
 Three CSV files, written by hand or by whatever measures, read strictly and never written here
-(docs/explanation/observed.md):
+(docs/explanation/resource-graph.md, stability.md):
 
 ::
 
