@@ -24,7 +24,9 @@ from emporion.market.placement.search import Search
 from emporion.market.stability import Recovering
 
 __all__ = [
+    "MACHINES",
     "NANO",
+    "PLACES",
     "Row",
     "Setting",
     "dear",
