@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
 
 from emporion.market.graph import NANO
 from emporion.market.intent.model import Intent
@@ -18,23 +17,21 @@ from emporion.market.placement.candidates import STEP
 from emporion.market.placement.choose import Terms, choose
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation
+from emporion.market.placement.smallest import smallest_sets
 
 __all__ = ["relaxations", "usd"]
-
-_TOGETHER = 3
-"""Up to so many keys are tried in every combination; beyond, keys are put back while it stays feasible."""
 
 
 def relaxations(intent: Intent, catalogue: Catalogue, terms: Terms) -> list[Relaxation]:
     """Return the smallest changes, cheapest first; none when no change of these keys helps."""
     ways = knobs(intent)
-    if not ways or cheapest_usd(_opened(intent, ways), catalogue, terms) is None:
-        return []
-    for size in range(1, min(_TOGETHER, len(ways)) + 1):
-        found = [each for some in combinations(ways, size) for each in _relaxed(intent, some, catalogue, terms)]
-        if found:
-            return sorted(found, key=lambda each: (each.total_usd_per_hour, each.change))
-    return list(_relaxed(intent, _needed(intent, ways, catalogue, terms), catalogue, terms))
+
+    def serves(keys: frozenset[int]) -> bool:
+        return cheapest_usd(_opened(intent, [ways[key] for key in sorted(keys)]), catalogue, terms) is not None
+
+    sets = smallest_sets(len(ways), serves)
+    found = [each for keys in sets for each in _relaxed(intent, [ways[key] for key in keys], catalogue, terms)]
+    return sorted(found, key=lambda each: (each.total_usd_per_hour, each.change))
 
 
 def cheapest_usd(intent: Intent, catalogue: Catalogue, terms: Terms) -> Decimal | None:
@@ -52,16 +49,6 @@ def _opened(intent: Intent, ways: Iterable[Knob]) -> Intent:
     for way in ways:
         intent = way.open(intent)
     return intent
-
-
-def _needed(intent: Intent, ways: Sequence[Knob], catalogue: Catalogue, terms: Terms) -> Sequence[Knob]:
-    """Return keys none of which can be put back."""
-    kept = list(ways)
-    for way in ways:
-        rest = [each for each in kept if each is not way]
-        if cheapest_usd(_opened(intent, rest), catalogue, terms) is not None:
-            kept = rest
-    return kept
 
 
 def _relaxed(intent: Intent, some: Sequence[Knob], catalogue: Catalogue, terms: Terms) -> Iterator[Relaxation]:
