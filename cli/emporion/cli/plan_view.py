@@ -18,6 +18,7 @@ Document = Mapping[str, Any]
 SHOWN_SOLUTIONS = 12
 SHOWN_OTHERS = 6
 SHOWN_REASONS = 10
+SHOWN_RELAXATIONS = 8
 HOURS_PER_MONTH = 730
 _NARROW = 100
 """Columns of a screen below which provider and site share a column."""
@@ -245,9 +246,20 @@ def _plain(value: object) -> str | None:
 
 
 def _relaxations(relaxations: Sequence[Document], width: int) -> str:
-    rows = [[one["change"], _word(one["from"]), _word(one["to"]), money(one["total"])] for one in relaxations]
+    shown = relaxations[:SHOWN_RELAXATIONS]
     heads = ["POSSIBLE WITH", "FROM", "TO", "$/HR"]
-    return table(heads, rows, right=("$/HR",), width=width, wrap=heads[:3])
+    rows = [row for one in shown for row in _changes(one)]
+    lines = [table(heads, rows, right=("$/HR",), width=width, wrap=heads[:3])]
+    return "\n".join([*lines, *_more(len(relaxations) - len(shown))])
+
+
+def _changes(one: Document) -> Iterator[list[str | None]]:
+    """Yield a line for each key of a change, the first with the price."""
+    parts = [str(one[name]).split(joint) for name, joint in (("change", " + "), ("from", "; "), ("to", "; "))]
+    if len({len(part) for part in parts}) > 1:
+        parts = [[str(one["change"])], [str(_word(one["from"]))], [str(_word(one["to"]))]]
+    for place, (key, before, after) in enumerate(zip(*parts, strict=True)):
+        yield [f"+ {key}", before, after, ""] if place else [key, before, after, money(one["total"])]
 
 
 def _word(value: object) -> str | None:

@@ -39,8 +39,11 @@ def grouped(warnings: Iterable[str], most: int = SHOWN_WARNINGS) -> list[str]:
         lines.append(f"not acted on in this version: {', '.join(unread)}")
     if ages:
         lines.append(_aged(ages))
-    left = len(lines) - most
-    return lines if left <= 0 else [*lines[: most - 1], *_rest(left + 1, lines[-1] if ages else None)]
+    if len(lines) <= most:
+        return lines
+    last = lines[-1:] if ages else []  # the ages stay, whatever else is left out
+    shown = lines[: most - 1 - len(last)]
+    return [*shown, f"and {len(lines) - len(shown) - len(last)} more: --json lists all", *last]
 
 
 def _aged(ages: Sequence[str]) -> str:
@@ -53,10 +56,3 @@ def _aged(ages: Sequence[str]) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _rest(left: int, ages: str | None) -> list[str]:
-    """Return the last lines of a list that is cut: the ages stay, whatever else is left out."""
-    if ages is None:
-        return [f"and {left} more: --json lists all"]
-    return [f"and {left - 1} more: --json lists all", ages] if left > 1 else [ages]
