@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import report
 
-BENCHMARKS = ("cli", "graph", "market", "preview")
+BENCHMARKS = ("cli", "graph", "market", "preview", "stream")
 """Modules of this folder with `sections() -> list[Section]`."""
 
 

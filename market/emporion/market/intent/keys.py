@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from emporion.market import query
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.gpus import resolve_gpu
 from emporion.market.intent.model import FallbackRule, InterruptionRule, MarketRule, Rdma, Topology
 from emporion.market.money import Money, Rate, parse_money
-from emporion.market.query import parse_query
 from emporion.market.units import (
     parse_bandwidth,
     parse_carbon,
@@ -162,7 +162,7 @@ def _size(text: str) -> object:
 
 
 def _query(text: str) -> str:
-    return parse_query(text).text
+    return query.parse_query(text).text
 
 
 _URL = _matching(

@@ -13,13 +13,13 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 
+from emporion.market import query
 from emporion.market.carbon import emission
 from emporion.market.gpus import Gpu, GpuName, all_gpus, meets_vram, resolve_gpu
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
 from emporion.market.placement.ages import age_s
 from emporion.market.placement.candidates import grams
-from emporion.market.query import Query, parse_query
 from emporion.market.sites import region_matches
 from emporion.market.units import plain
 
@@ -196,11 +196,11 @@ def _queried(where: str | None, now: datetime) -> list[Constraint]:
     """Return one constraint for each part of a query that all must hold."""
     if where is None:
         return []
-    query = parse_query(where)
-    return [_part(part, now) for part in query.parts or (query,)]
+    asked = query.parse_query(where)
+    return [_part(part, now) for part in asked.parts or (asked,)]
 
 
-def _part(part: Query, now: datetime) -> Constraint:
+def _part(part: query.Query, now: datetime) -> Constraint:
     def test(offer: Offer) -> str | None:
         answer = part.test(offer, now)
         if answer is None:

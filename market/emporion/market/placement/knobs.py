@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
+from emporion.market import query
 from emporion.market.budget import Ceiling, ceilings
 from emporion.market.intent.model import Budget, Constraints, Gpus, Intent, MarketRule, Network, Rdma, Topology
 from emporion.market.offer import Offer
 from emporion.market.placement import nearest
 from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.nearest import Step
-from emporion.market.query import Query, parse_query
 from emporion.market.sites import region_glob
 from emporion.market.units import format_duration, plain
 
@@ -105,7 +105,7 @@ def _places(intent: Intent) -> Iterator[Knob]:
             partial(_aged, most_s=wish.max_price_age_s),
         )
     if wish.where is not None:
-        asked = parse_query(wish.where)
+        asked = query.parse_query(wish.where)
         yield Knob(
             "constraints.where",
             asked.text,
@@ -143,11 +143,11 @@ _NO_LIMIT = Decimal(10**12)
 """GCO2e per hour: above what any placement emits."""
 
 
-def _one_less(opened: Intent, asked: Query) -> Iterator[Step]:
+def _one_less(opened: Intent, asked: query.Query) -> Iterator[Step]:
     """Offer the query without one of the parts that all must hold."""
     for left_out in range(len(asked.parts)):
         kept = [part.text for index, part in enumerate(asked.parts) if index != left_out]
-        shorter = parse_query(" and ".join(f"({text})" for text in kept)).text
+        shorter = query.parse_query(" and ".join(f"({text})" for text in kept)).text
         yield _constrained(opened, where=shorter), shorter
 
 
