@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plans import NOW, plan_of
+from plans import AWS, NOW, plan_of
 
 from emporion.market.errors import UserError
 from emporion.market.intent import intent_from_flags, intent_from_json, intent_hash, intent_json, load_intent
 from emporion.market.offers import Catalogue, load_bundled, load_csv
 from emporion.market.offers.document import REQUIRED
 from emporion.market.placement.explain import explain
+from emporion.market.plan import make_plan
 from emporion.market.query import parse_query
 
 
@@ -58,7 +59,7 @@ def test_explain_shows_what_the_offer_says_of_each_part(software: Catalogue) -> 
     plan = plan_of(software, gpus="a100:1", where='cuda >= 12.1 and "nccl" in preinstalled')
     checks = {
         check.asked: (check.seen, check.passed)
-        for check in explain(plan, "acme/r1/mute/on_demand")
+        for check in explain(plan, "acme/r1/mute/on_demand").checks
         if check.key == "constraints.where"
     }
     assert checks == {"cuda >= 12.1": ("cuda ?", False), '"nccl" in preinstalled': ("preinstalled ?", False)}
@@ -80,3 +81,20 @@ def test_a_query_that_cannot_be_read_is_shown_under_its_line(tmp_path: Path) -> 
     with pytest.raises(UserError) as caught:
         load_intent(path)
     assert caught.value.where == f"{path}:3  constraints.where\n      vcpus => 8\n            ^^"
+
+
+def test_a_stage_passes_the_query_of_the_intent_and_its_own(tmp_path: Path, market: Catalogue) -> None:
+    path = tmp_path / "intent.yaml"
+    path.write_text(
+        "constraints: {where: usd_per_hour < 100}\n"
+        "stages:\n"
+        "  - {name: train, resources: {gpus: a100:8}, hours: 1, constraints: {where: fabric == efa or gpus < 8}}\n"
+        "  - {name: check, needs: [train], resources: {gpus: t4:1}, hours: 1}\n"
+    )
+    plan = make_plan(load_intent(path), market, clouds=AWS, now=NOW)
+    assert plan.stages is not None
+    asked = [
+        {each.asked for each in choice.constraints if each.key == "constraints.where"}
+        for choice in plan.stages.graph.choices
+    ]
+    assert asked == [{"usd_per_hour < 100", "fabric == efa or gpus < 8"}, {"usd_per_hour < 100"}]

@@ -131,6 +131,7 @@ def _narrowed(common: Constraints, own: Constraints, sites: tuple[Place, ...]) -
         local_zones=own.local_zones or common.local_zones,
         max_carbon_g_per_hour=own.max_carbon_g_per_hour,
         max_price_age_s=min(ages, default=None),
+        where=" and ".join(f"({each})" for each in (common.where, own.where) if each) or None,
         compliance=common.compliance,
         sandbox=common.sandbox,
     )
