@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -85,19 +85,19 @@ def _row(names: Sequence[str], values: Iterable[str | None], *, best: bool = Fal
     return Row(cells, best)
 
 
-def front_blocks(plan: Document) -> list[Block]:
-    """Return the solutions and the placements that cannot be stood up."""
+def front_blocks(plan: Document, detailed: Collection[str]) -> list[Block]:
+    """Return the solutions and the placements that cannot be stood up, with links to those whose costs are shown."""
     found = []
     if plan["solutions"]:
         deployable = any(one["deployable"] for one in plan["solutions"])
         caption = "Solutions" if deployable else "Solutions, none of which can be stood up"
-        found.append(_placements(caption, plan["solutions"]))
+        found.append(_placements(caption, plan["solutions"], detailed))
     if plan["not_deployable"]:
-        found.append(_placements("Not deployable, for comparison", plan["not_deployable"]))
+        found.append(_placements("Not deployable, for comparison", plan["not_deployable"], detailed))
     return found
 
 
-def _placements(caption: str, placements: Sequence[Document]) -> Block:
+def _placements(caption: str, placements: Sequence[Document], detailed: Collection[str]) -> Block:
     carbon = any(one["objectives"].get("carbon_g_per_hour") is not None for one in placements)
     names = [
         "rank", "nodes and site", "GPU", "GPUs#", "$/hr#", "$/GPU/hr#", "images/s#", "efficiency#", "lost s/day#",
@@ -120,7 +120,7 @@ def _placements(caption: str, placements: Sequence[Document]) -> Block:
                 "; ".join(map(_joint, one["links"])) or "one node",
             ],
             best=one["recommended"],
-            link=anchor(one),
+            link=anchor(one) if anchor(one) in detailed else None,
         )
         for one in placements
     ]
@@ -261,4 +261,6 @@ def relaxed_block(plan: Document) -> Block:
     """Return the smallest changes that would make an infeasible intent feasible."""
     names = ["change", "from", "to", "$/hr#"]
     rows = [_row(names, [one["change"], one["from"], one["to"], money(one["total"])]) for one in plan["relaxations"]]
-    return Block("Cheapest first", _heads(names), tuple(rows), id="part-relaxed", title="Possible with one change less")
+    return Block(
+        "Cheapest first", _heads(names), tuple(rows), id="part-relaxed", title="Possible with the smallest changes"
+    )

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from emporion.cli.page.figures import cost_figure, front_figure, graph_figure
+from emporion.cli.page.figures import anchor, cost_figure, front_figure, graph_figure
 from emporion.cli.page.tables import (
     cost_block,
     front_blocks,
@@ -31,8 +31,8 @@ from emporion.market.errors import UserError
 
 __all__ = ["page", "writable", "write_page"]
 
-_SHOWN_OTHERS = 24
-"""Placements that cannot be stood up whose cost lines are on the page; the tables and the picture have all."""
+_SHOWN, _SHOWN_OTHERS = 60, 24
+"""Solutions and others whose cost lines are on the page; the tables and the picture have all."""
 _READ_BY_ALL = 0o666
 
 
@@ -49,7 +49,10 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
     figures: dict[str, Any] = {"graph": graph_figure(picture)}
     if plan["solutions"] or plan["not_deployable"]:
         figures |= {"front": front, "costs": cost_figure(plan)}
-    placements = [*plan["solutions"], *plan["not_deployable"][:_SHOWN_OTHERS]]
+    placements = [
+        *(one for place, one in enumerate(plan["solutions"]) if place < _SHOWN or one["recommended"]),
+        *plan["not_deployable"][:_SHOWN_OTHERS],
+    ]
     why = [relaxed_block(plan)] if plan["relaxations"] else []
     why += [rejected_block(plan)] if plan["rejected"] else []
     parts = [
@@ -75,7 +78,7 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
         summary=summary(plan, at.date()),
         parts=parts,
         placements=[cost_block(one, at.date()) for one in placements],
-        blocks=front_blocks(plan),
+        blocks=front_blocks(plan, {anchor(one) for one in placements}),
         log=front["layout"]["xaxis"]["type"] == "log",
         places=[region_block(picture), *([link_block(picture)] if picture["links"] else [])],
         why=why,
