@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from emporion.market.chain import ChainRow, chain
 from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, Cost, CostLine, per_hour
@@ -87,16 +87,12 @@ class CostModel:
         """
         fit = self._own_controllers.get((provider, region))
         if fit is None and self._catalogue.source != "bundled":
-            fit = self._snapshot_controllers.get((provider, region))
+            fit = _snapshot_controllers().get((provider, region))
         return min(fit or (), key=lambda offer: (offer.usd_per_hour, offer.zone != zone, offer.id), default=None)
 
     @cached_property
     def _own_controllers(self) -> Mapping[tuple[str, str], list[Offer]]:
         return _controllers(self._catalogue)
-
-    @cached_property
-    def _snapshot_controllers(self) -> Mapping[tuple[str, str], list[Offer]]:
-        return _controllers(load_csv(DATA / "cpu_offers.csv"))
 
     # What a site needs
 
@@ -220,6 +216,11 @@ class CostModel:
 
 
 @lru_cache(maxsize=8)
+@cache
+def _snapshot_controllers() -> Mapping[tuple[str, str], list[Offer]]:
+    return _controllers(load_csv(DATA / "cpu_offers.csv"))
+
+
 def _controllers(catalogue: Catalogue) -> dict[tuple[str, str], list[Offer]]:
     """Return the machines that can be a controller by (provider, region)."""
     found: dict[tuple[str, str], list[Offer]] = {}

@@ -12,11 +12,14 @@ from typing import NamedTuple, TypeVar
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import STEP, Candidate
 
-__all__ = ["Group", "Past", "covers_of", "grouped", "worth_keeping"]
+__all__ = ["Group", "Past", "Shelves", "covers_of", "grouped", "worth_keeping"]
 
 Name = TypeVar("Name", bound=Hashable)
 _FEW = 3
 """Offers that are told apart at once."""
+
+
+Shelves = Mapping[Kind, Mapping[Site, list[Candidate]]]
 
 
 class Past(NamedTuple):
@@ -50,25 +53,26 @@ def _replaces(one: Candidate, other: Candidate) -> bool:
     )
 
 
-def covers_of(offers: Iterable[Candidate]) -> dict[int, int]:
+def covers_of(shelves: Shelves) -> dict[int, int]:
     """Return for each offer which sites of its region have its kind better, as bits; an offer without any is left out.
 
     A placement at one site is not needed when another site of the region has all of its offers better.
     """
-    shelves: dict[tuple[Kind, str, str], list[Candidate]] = {}
-    for offer in offers:
-        shelves.setdefault((offer.kind, offer.site.provider, offer.site.region), []).append(offer)
     bits: dict[Site, int] = {}
     found: dict[int, int] = {}
-    for shelf in shelves.values():
-        kept = worth_keeping(shelf) if len(shelf) > 1 else shelf
-        for offer in shelf:
-            cover = 0
-            for other in kept:
-                if other.site != offer.site and other.price <= offer.price and _replaces(other, offer):
-                    cover |= bits.setdefault(other.site, 1 << len(bits))
-            if cover:
-                found[offer.number] = cover
+    for sites in shelves.values():
+        regions: dict[tuple[str, str], list[Candidate]] = {}
+        for site, shelf in sites.items():
+            regions.setdefault(site[:2], []).extend(shelf)
+        for there in regions.values():
+            kept = worth_keeping(there) if len(there) > 1 else there
+            for offer in there if len(there) > 1 else ():
+                cover = 0
+                for other in kept:
+                    if other.site != offer.site and other.price <= offer.price and _replaces(other, offer):
+                        cover |= bits.setdefault(other.site, 1 << len(bits))
+                if cover:
+                    found[offer.number] = cover
     return found
 
 
@@ -79,10 +83,20 @@ class Group:
         """`offers` are sorted and not empty."""
         self.offers = offers
         self.price = offers[0].price
-        self.carbon = min([offer.carbon for offer in offers])
-        self.kinds = tuple(dict.fromkeys([offer.kind for offer in offers]))
-        self.per_day = min([kind.hazard.per_day for kind in self.kinds])
+        self.single = len(offers) == 1
+        """Whether it is one offer."""
+        self.kinds = (offers[0].kind,) if self.single else tuple(dict.fromkeys([offer.kind for offer in offers]))
         self._past = past
+
+    @cached_property
+    def carbon(self) -> int:
+        """The least emission of one machine, in mgCO2e per hour."""
+        return min([offer.carbon for offer in self.offers])
+
+    @cached_property
+    def per_day(self) -> float:
+        """The fewest interruptions of one pool a day."""
+        return min([kind.hazard.per_day for kind in self.kinds])
 
     @cached_property
     def region(self) -> tuple[str, str] | None:
@@ -102,11 +116,6 @@ class Group:
         for offer in self.offers:
             found &= self._past.covers.get(offer.number, 0)
         return found
-
-    @property
-    def single(self) -> bool:
-        """Whether it is one offer."""
-        return len(self.offers) == 1
 
     @cached_property
     def children(self) -> tuple[Group, ...]:

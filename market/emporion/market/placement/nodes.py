@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from emporion.market.performance import Joint
 from emporion.market.placement.bounds import Bounds
 from emporion.market.placement.candidates import STEP, Candidate, joint_of
 from emporion.market.placement.counts import Counts, counted, counts_of
-from emporion.market.placement.groups import Group, Name, Past, covers_of, grouped
+from emporion.market.placement.groups import Group, Past, Shelves, covers_of, grouped
 from emporion.market.placement.scoring import Scoring
 
 __all__ = ["Node", "Nodes", "Spread"]
@@ -59,27 +58,30 @@ class Node(NamedTuple):
 class Nodes:
     """The nodes of one scoring."""
 
-    def __init__(self, scoring: Scoring, bounds: Bounds, offers: Sequence[Candidate], settled: frozenset[int]) -> None:
-        """`offers` are those that can matter, cheapest first."""
+    def __init__(self, scoring: Scoring, bounds: Bounds, shelves: Shelves, settled: frozenset[int]) -> None:
+        """`shelves` hold the offers that can matter, by kind and site, cheapest first."""
         self._scoring = scoring
         self._bounds = bounds
-        self._offers = offers
-        self._past = Past(settled, covers_of(offers))
+        self._shelves = shelves
+        self._past = Past(settled, covers_of(shelves))
         self._counted = counted(scoring.demand)
         self._near = Joint(*scoring.links.best(same_region=True), 2)
         self._far = Joint(*scoring.links.best(same_region=False), 2)
-        self._regions: dict[bool, dict[Kind, dict[_Region, Group]]] = {}
-        self._kinds: dict[tuple[Kind, int], Group] = {}
+        self._sites: dict[Kind, dict[Site, Group]] = {}
+        self._regions: dict[tuple[Kind, int], dict[_Region, Group]] = {}
+        self._anywhere: dict[tuple[Kind, int], Group] = {}
         self._joints: dict[tuple[Site, ...], Joint | None] = {}
 
     def roots(self) -> Iterator[Node]:
         """Yield nodes that together stand for every placement, each once."""
-        best = [offer for offer in self._offers if offer.number not in self._past.covers]
+        offers = [offer for sites in self._shelves.values() for shelf in sites.values() for offer in shelf]
+        best = _sorted(offer for offer in offers if offer.number not in self._past.covers)
         for size, group in grouped(best, lambda offer: offer.size, self._past).items():
             counts = counts_of(self._counted, (size,))
             if counts.each:
                 yield Node((group,), counts, 0, len(counts.each), Spread.SITE, None)
-        by_size = grouped(self._offers, lambda offer: offer.size, self._past)
+        # of a kind only the cheapest machine and the cleanest bear on a bound
+        by_size = grouped(_sorted(_extremes(best)), lambda offer: offer.size, self._past)
         for pools in range(2, self._scoring.demand.max_pools + 1):
             for sizes in combinations_with_replacement(sorted(by_size), pools):
                 counts = counts_of(self._counted, sizes)
@@ -126,56 +128,45 @@ class Nodes:
         kinds = [group.kinds[0] for group in node.slots]
         if self._scoring.demand.join_problem(kinds, _SEVERAL) is not None:
             return
-        at_sites = [self._at_sites[kind] for kind in kinds]
+        at_sites = [self._at_sites(kind) for kind in kinds]
         for site in min(at_sites, key=len):
             if all(site in there for there in at_sites):
                 slots = tuple([there[site] for there in at_sites])
                 yield from self._checked(node._replace(slots=slots, spread=Spread.SITE))
         if self._scoring.demand.one_site:
             return
-        apart = self._apart(len(kinds))
-        in_regions = [apart[kind] for kind in kinds]
+        pools = len(kinds)
+        in_regions = [self._in_regions(kind, pools) for kind in kinds]
         for region in min(in_regions, key=len):
             if all(region in there for there in in_regions):
                 slots = tuple([there[region] for there in in_regions])
                 if len({offer.site for group in slots for offer in group.offers}) > 1:
                     yield from self._checked(node._replace(slots=slots, spread=Spread.ZONES, joint=self._near))
         if len({region for there in in_regions for region in there}) > 1:
-            slots = tuple([self._anywhere(kind, len(kinds)) for kind in kinds])
+            slots = tuple([self._anywhere[kind, pools] for kind in kinds])
             yield from self._checked(node._replace(slots=slots, spread=Spread.REGIONS, joint=self._far))
 
-    @cached_property
-    def _at_sites(self) -> dict[Kind, dict[Site, Group]]:
-        """The offers of each kind by site."""
-        return self._by(self._offers, lambda offer: offer.site)
+    def _at_sites(self, kind: Kind) -> dict[Site, Group]:
+        """Return the offers of a kind by site."""
+        found = self._sites.get(kind)
+        if found is None:
+            found = self._sites[kind] = {site: Group(shelf, self._past) for site, shelf in self._shelves[kind].items()}
+        return found
 
-    def _apart(self, pools: int) -> dict[Kind, dict[_Region, Group]]:
-        """Return by region the offers of each kind that may stand at another site than a second one.
+    def _in_regions(self, kind: Kind, pools: int) -> dict[_Region, Group]:
+        """Return by region the offers of a kind that may stand at another site than a second one.
 
         Two pools at two sites may move to any other sites of their regions, unless a link was measured: covered offers
         do not matter. Of three, two may share a site, and moving one makes it three.
         """
-        free = pools == _SEVERAL and self._scoring.links.modelled
-        found = self._regions.get(free)
+        key = (kind, pools)
+        found = self._regions.get(key)
         if found is None:
-            covers = self._past.covers if free else {}
-            offers = [offer for offer in self._offers if offer.number not in covers]
-            found = self._regions[free] = self._by(offers, lambda offer: offer.site[:2])
-        return found
-
-    def _anywhere(self, kind: Kind, pools: int) -> Group:
-        """Return all offers of a kind that may stand in another region than a second one."""
-        found = self._kinds.get((kind, pools))
-        if found is None:
-            there = [offer for group in self._apart(pools)[kind].values() for offer in group.offers]
-            there.sort(key=lambda offer: (offer.price, offer.id))
-            found = self._kinds[kind, pools] = Group(there, self._past)
-        return found
-
-    def _by(self, offers: Sequence[Candidate], place: Callable[[Candidate], Name]) -> dict[Kind, dict[Name, Group]]:
-        found: dict[Kind, dict[Name, Group]] = {}
-        for (kind, where), group in grouped(offers, lambda offer: (offer.kind, place(offer)), self._past).items():
-            found.setdefault(kind, {})[where] = group
+            covers = self._past.covers if pools == _SEVERAL and self._scoring.links.modelled else {}
+            offers = (offer for shelf in self._shelves[kind].values() for offer in shelf)
+            there = _sorted(offer for offer in offers if offer.number not in covers)
+            found = self._regions[key] = grouped(there, lambda offer: offer.site[:2], self._past)
+            self._anywhere[key] = Group(there, self._past)
         return found
 
     def _checked(self, node: Node) -> Iterator[Node]:
@@ -216,3 +207,18 @@ def _no_slower(one: tuple[float, float], other: tuple[float, float]) -> bool:
     of the exchange, so a mix may be faster than the machines that set its pace.
     """
     return other[1] <= one[1] or other[0] * other[1] * _SLACK <= one[0] * one[1]
+
+
+def _sorted(offers: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(offers, key=lambda offer: (offer.price, offer.id))
+
+
+def _extremes(offers: Sequence[Candidate]) -> Iterable[Candidate]:
+    """Return of each kind the cheapest machine and the one that emits least; the offers are sorted."""
+    cheapest: dict[Kind, Candidate] = {}
+    cleanest: dict[Kind, Candidate] = {}
+    for offer in offers:
+        cheapest.setdefault(offer.kind, offer)
+        if offer.carbon < cleanest.setdefault(offer.kind, offer).carbon:
+            cleanest[offer.kind] = offer
+    return {offer.number: offer for offer in (*cheapest.values(), *cleanest.values())}.values()

@@ -66,9 +66,7 @@ class Search(Scoring):
 
     def front(self, start: Front[Found] | None = None) -> Front[Found]:
         """Return the exact front; points of `start` stay against equal ones."""
-        offers = [offer for sites in self.shelves.values() for shelf in sites.values() for offer in shelf]
-        offers.sort(key=lambda offer: (offer.price, offer.id))
-        walk = _Walk(self, offers)
+        walk = _Walk(self)
         for vector, _, found in start.points if start else ():
             walk.take(_Leaf(vector, (), found))
         return Front([*walk.points()])
@@ -85,11 +83,11 @@ class _Leaf(NamedTuple):
 class _Walk:
     """One walk through the nodes of a search."""
 
-    def __init__(self, search: Search, offers: Sequence[Candidate]) -> None:
+    def __init__(self, search: Search) -> None:
         self._search = search
         self._bounds = Bounds(search)
-        self._nodes = Nodes(search, self._bounds, offers, search.settled)
-        self._carbon = not search.by_cost and any(offer.carbon for offer in offers)
+        self._nodes = Nodes(search, self._bounds, search.shelves, search.settled)
+        self._carbon = not search.by_cost and any(offer.carbon for offer in search.candidates)
         self._stairs = Staircase(carbon=self._carbon)
         self._heap: list[tuple[int, float, int, int, int, int | Key, Node | _Leaf]] = []
         """By the vector; of equal ones nodes before placements, placements by their keys."""
