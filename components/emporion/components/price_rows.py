@@ -23,7 +23,7 @@ _MOST = Decimal(10) ** 12
 
 def odd(source: str, what: str, fix: str = "try again later; the prices of the last refresh stay") -> UserError:
     """Return the error for an answer that is not what its source documents."""
-    return UserError("E-ADAPTER", f"{source} {what}", source, fix, ExitCode.FAILED)
+    return UserError("E-ADAPTER", f"prices cannot be read: {source} {what}", source, fix, ExitCode.FAILED)
 
 
 def stamp(at: datetime) -> str:
