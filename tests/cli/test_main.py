@@ -145,6 +145,12 @@ def test_an_output_that_takes_nothing_leaves_no_traceback(arguments: list[str], 
     assert "Exception ignored" not in ran.stderr
 
 
+def test_memory_that_is_used_up_is_no_fault_of_ours() -> None:
+    error = as_user_error(MemoryError())
+    assert error is not None
+    assert (error.code, error.exit_code) == ("E-MEMORY", ExitCode.FAILED)
+
+
 def test_a_folder_of_someone_else_is_told_without_a_traceback() -> None:
     error = as_user_error(PermissionError(13, "Permission denied", "/srv/x"))
     assert error is not None

@@ -7,16 +7,18 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emporion.market.errors import UserError
 from emporion.market.graph import ResourceGraph
 from emporion.market.intent import intent_from_flags
+from emporion.market.intent.read import key_paths
 from emporion.market.links import Site
 from emporion.market.offer import Fabric, Nvlink, Offer, Software
 from emporion.market.offers import Rate, load_bundled, load_market
 from emporion.market.offers.document import REQUIRED
+from emporion.market.offers.machine_keys import ROOT
 from emporion.market.offers.owned import Owned
 from emporion.market.offers.registry import Registered, register, registered, unregister
 from emporion.market.plan import make_plan
@@ -275,3 +277,28 @@ def test_where_a_region_lies_is_known_from_its_own_offers(tmp_path: Path) -> Non
     assert 1 < near < 8 < far < 15
     assert graph.link(berlin, nowhere).latency_ms is None
     assert graph.link(frankfurt, ireland) == ResourceGraph(()).link(frankfurt, ireland)
+
+
+_KEYS = st.sampled_from(sorted({path.rpartition(".")[2] for path in key_paths(ROOT)} | {"nix"}))
+_WORDS = "8 80gb 1tb $12/hr $1/gpu/hr 0 -1 nan 12.4 x none onprem a100-80gb h100 berlin 2026-11-30 99.5% 5kw ~ $9/kWh"
+_VALUES = st.one_of(st.sampled_from(_WORDS.split()), st.text(max_size=6), st.just("[a, b]"), st.just("{months: 4}"))
+_PAIRS = st.lists(st.tuples(_KEYS, _VALUES), max_size=6)
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(top=_PAIRS, machines=st.lists(_PAIRS, max_size=3))
+def test_whatever_is_written_is_registered_or_refused_in_words(
+    tmp_path: Path, top: list[tuple[str, str]], machines: list[list[tuple[str, str]]]
+) -> None:
+    lines = [f"{key}: {value}" for key, value in top] + ["machines:"]
+    lines += ["  - {" + ", ".join(f"{key}: {value}" for key, value in machine) + "}" for machine in machines]
+    file = put(tmp_path, "\n".join(lines))
+    try:
+        made = keep(file, replace=True)
+    except UserError as error:
+        found = error.problems()
+        made = None
+    else:
+        found = ()
+    assert all(each.what and (each.where or "").startswith(str(file)) for each in found)
+    assert made is None or made.offers

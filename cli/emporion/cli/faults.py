@@ -51,7 +51,7 @@ def as_user_error(error: Exception) -> UserError | None:
         return _no_command(error)
     if isinstance(error, click.ClickException):
         return _usage(error)
-    if isinstance(error, OSError):
+    if isinstance(error, OSError | MemoryError):
         return _machine(error)
     return None
 
@@ -127,7 +127,10 @@ def _place(error: click.ClickException, path: str) -> str:
     return path
 
 
-def _machine(error: OSError) -> UserError | None:
+def _machine(error: OSError | MemoryError) -> UserError | None:
+    if isinstance(error, MemoryError):
+        fix = "ask for fewer offers (--providers, --regions, a smaller --offers file), or give it more memory"
+        return UserError("E-MEMORY", "memory is used up", None, fix, ExitCode.FAILED)
     where = str(error.filename) if error.filename else None
     if error.errno in _DISK:
         return UserError("E-DISK", _DISK[error.errno], where, "free space there, then run it again", ExitCode.FAILED)
