@@ -53,13 +53,14 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
         *(one for place, one in enumerate(plan["solutions"]) if place < _SHOWN or one["recommended"]),
         *plan["not_deployable"][:_SHOWN_OTHERS],
     ]
+    warnings = plan["warnings"] if plan["feasible"] else plan["warnings"][1:]  # the first is the error, told on top
     why = [relaxed_block(plan)] if plan["relaxations"] else []
     why += [rejected_block(plan)] if plan["rejected"] else []
     parts = [
         *([("part-front", "front"), ("part-cost", "costs")] if placements else []),
         ("part-graph", "where"),
         *((block.id, block.title.lower()) for block in why),
-        *([("part-warnings", "warnings")] if plan["warnings"] else []),
+        *([("part-warnings", "warnings")] if warnings else []),
         ("part-intent", "intent"),
     ]
     template = jinja2.Environment(
@@ -82,7 +83,7 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
         log=front["layout"]["xaxis"]["type"] == "log",
         places=[region_block(picture), *([link_block(picture)] if picture["links"] else [])],
         why=why,
-        warnings=plan["warnings"],
+        warnings=warnings,
         intent=json.dumps(plan["intent"], indent=2, ensure_ascii=False),
         figures=_data(figures),
         css=Markup(source.joinpath("plan.css").read_text(encoding="utf-8")),  # noqa: S704 - ours

@@ -29,8 +29,13 @@ def picture_json(plan: Plan) -> dict[str, Any]:
     one-way latency, bandwidth, traffic price per GB, and whether they are modelled. Equal plans give equal pictures.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    graph = plan.choice.graph
-    for offer in (graph.offers[candidate.number] for candidate in plan.choice.candidates):
+    choices = (plan.choice,) if plan.stages is None else plan.stages.graph.choices
+    passed = {
+        offer.id: offer
+        for choice in choices
+        for offer in (choice.graph.offers[candidate.number] for candidate in choice.candidates)
+    }
+    for offer in passed.values():
         _note(found, offer, "candidate")
     for role, placements in (("not deployable", plan.not_deployable), ("solution", plan.solutions)):
         for rank, placement in enumerate(placements, 1):
