@@ -119,7 +119,7 @@ def _offers(offers: tuple[Offer, ...], at: datetime) -> str:
         for one in offers
     ]  # fmt: skip
     heads = ["SITE", "MARKET", "$/HR", "$/GPU/HR", "INTERRUPTIONS", "AGE", "SOURCE"]
-    return table(heads, rows, right=("$/HR", "$/GPU/HR", "INTERRUPTIONS", "AGE"))
+    return table(heads, rows, right=("$/HR", "$/GPU/HR", "INTERRUPTIONS", "AGE"), wrap=("SOURCE",))
 
 
 def _interruptions(offer: Offer) -> str:

@@ -293,7 +293,8 @@ def _verbose_table(found: list[Offer], at: datetime) -> str:
         "$/GPU/HR", "AGE", "SOURCE",
     ]  # fmt: skip
     right = ("VRAM GB", "VCPUS", "RAM GB", "FABRIC GBPS", "$/HR", "$/GPU/HR", "AGE")
-    return table(heads, rows, right=right)
+    drop = ("VRAM GB", "FABRIC GBPS", "NVLINK", "SOFTWARE", "RAM GB", "VCPUS", "LABEL")
+    return table(heads, rows, right=right, drop=drop, wrap=("OFFER", "SOFTWARE", "SOURCE"))
 
 
 def _label(offer: Offer) -> str | None:
