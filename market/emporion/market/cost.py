@@ -215,12 +215,12 @@ class CostModel:
         return Cost(tuple(lines), sum(pool.gpus for pool in pools), self._intent.model.hours)
 
 
-@lru_cache(maxsize=8)
 @cache
 def _snapshot_controllers() -> Mapping[tuple[str, str], list[Offer]]:
     return _controllers(load_csv(DATA / "cpu_offers.csv"))
 
 
+@lru_cache(maxsize=8)
 def _controllers(catalogue: Catalogue) -> dict[tuple[str, str], list[Offer]]:
     """Return the machines that can be a controller by (provider, region)."""
     found: dict[tuple[str, str], list[Offer]] = {}
