@@ -84,8 +84,9 @@ def dots(plan: Document) -> list[Dot]:
             float(one["objectives"]["throughput"]),
             int(one["objectives"]["loss_s_per_day"]),
             one["rank"],
-            deployable=bool(one["deployable"]),
+            solution=solution,
             recommended=bool(one["recommended"]),
         )
-        for one in (*plan["solutions"], *plan["not_deployable"])
+        for solution, some in ((True, plan["solutions"]), (False, plan["not_deployable"]))
+        for one in some
     ]

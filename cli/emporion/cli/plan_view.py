@@ -50,11 +50,13 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
         yield "\n".join(line for name, text in told for line in fold(f"{name:<13}{clean(text)}", width, " " * 13))
     if plan["solutions"]:
         yield _solutions(plan["solutions"], width)
+    best = recommended(plan) or next(iter(plan["solutions"]), None)
+    if best is not None and best.get("stages"):
+        yield _stages(best["stages"], width)
     if chart:
         yield chart
     if plan["not_deployable"]:
         yield _not_deployable(plan["not_deployable"], width)
-    best = recommended(plan) or next(iter(plan["solutions"]), None)
     if best is not None:
         yield cost_text(best, f"COST OF {'*' if best['recommended'] else best['rank']}", width)
     if plan["relaxations"]:
@@ -65,6 +67,12 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
 
 def wish(intent: Document) -> str:
     """Return the normalised wish in one line, the unit in each name: what was understood is shown."""
+    if intent.get("stages"):
+        return "; ".join(f"{one['name']} {_asked({**intent, **one})}" for one in intent["stages"])
+    return _asked(intent)
+
+
+def _asked(intent: Document) -> str:
     resources = intent["resources"]
     gpus = resources["gpus"]
     parts = [_gpus(gpus)] if gpus else []
@@ -93,6 +101,25 @@ def _solutions(solutions: Sequence[Document], width: int) -> str:
     notes = {one["deploy_note"] for one in shown if not one["deployable"] and one["deploy_note"]}
     lines = [text, *(f"not deployable: {note}" for note in sorted(notes)), *_more(len(solutions) - len(shown))]
     return "\n".join(lines)
+
+
+def _stages(stages: Sequence[Document], width: int) -> str:
+    """Return the stages of a placement, each by itself."""
+    rows = [
+        [
+            one["name"],
+            ", ".join(one["needs"]) or "-",
+            f"{one['provider']} {one['zone'] or one['region']}",
+            None if one["hours"] is None else f"{one['hours']:g}",
+            money(one["usd_per_hour"]),
+            None if one["run_total"] is None else money(one["run_total"]),
+            f"{one['throughput']:g}",
+            _number(one["loss_s_per_day"]),
+        ]
+        for one in stages
+    ]
+    heads = ["STAGE", "AFTER", "SITE", "HOURS", "$/HR", "$ IN ALL", "IMG/S", "LOST S/DAY"]
+    return table(heads, rows, right=heads[3:], width=width, wrap=("AFTER",))
 
 
 def _not_deployable(solutions: Sequence[Document], width: int) -> str:
@@ -133,7 +160,7 @@ def _row(one: Document, *, apart: bool) -> list[str | None]:
         str(one["rank"]),
         *(where if apart else [_joined(f"{node['provider']} {site}" for node, site in zip(nodes, sites, strict=True))]),
         " + ".join(f"{node['count']} x {node['instance_type']}" for node in nodes),
-        _joined(node["gpu"] or "?" for node in nodes),
+        _joined(node["gpu"] or ("?" if node["gpus_per_node"] else "-") for node in nodes),
         _joined(node["market"] for node in nodes),
         str(one["gpus"]),
         least + money(cost["total"]),
@@ -166,7 +193,7 @@ def cost_text(best: Document, title: str, width: int) -> str:
     cost = best["cost"]
     rows = [
         [
-            line["item"],
+            f"{line['stage']}: {line['item']}" if line["stage"] else line["item"],
             _quantity(line),
             _plain(line["unit_price"]),
             money(line["usd_per_hour"], 4),

@@ -26,7 +26,8 @@ class Dot:
     images_per_second: float
     loss_s: int
     rank: int
-    deployable: bool
+    solution: bool
+    """False: it stands beside the solutions because it cannot be stood up."""
     recommended: bool = False
 
 
@@ -35,7 +36,7 @@ class Markers:
     """The characters that stand for placements, by lost time from least to most."""
 
     best: str
-    deployable: str
+    solutions: str
     others: str
     axis: str
     """Corner, vertical, horizontal, tick below."""
@@ -45,7 +46,7 @@ class Markers:
         """Return those that a stream with this encoding can print."""
         rich = Markers("★", "●◐○", "◆◈◇", "└│─┬")
         try:
-            f"{rich.best}{rich.deployable}{rich.others}{rich.axis}".encode(encoding or "ascii")
+            f"{rich.best}{rich.solutions}{rich.others}{rich.axis}".encode(encoding or "ascii")
         except (UnicodeEncodeError, LookupError):
             return Markers("*", "ABC", "abc", "+|-+")
         return rich
@@ -60,7 +61,7 @@ def scatter(
 ) -> str:
     """Return the picture of placements (at least one), at most `width` columns wide.
 
-    `paint` puts a text in a style. Of dots that fall together the recommended one is seen, else a deployable one.
+    `paint` puts a text in a style. Of dots that fall together the recommended one is seen, else a solution.
     """
     columns = max(min(width if width < WIDE else 80, _WIDEST), _NARROWEST)
     up = _Axis.of([dot.images_per_second for dot in dots], log=False)
@@ -150,20 +151,20 @@ def _cells(
     """Return the characters by (row from below, column), with how many dots are behind others."""
     cells: dict[tuple[int, int], str] = {}
     taken: list[tuple[Dot, int, int]] = []
-    order = sorted(dots, key=lambda dot: (not dot.recommended, not dot.deployable, dot.usd_per_hour, dot.rank))
+    order = sorted(dots, key=lambda dot: (not dot.recommended, not dot.solution, dot.usd_per_hour, dot.rank))
     for dot in order:
         row, column = up.place(dot.images_per_second, _ROWS), across.place(dot.usd_per_hour, inner)
         if (row, column) in cells:
             continue
-        family = markers.deployable if dot.deployable else markers.others
+        family = markers.solutions if dot.solution else markers.others
         text = markers.best if dot.recommended else family[lost.number(dot.loss_s)]
-        style = "green" if dot.recommended else "cyan" if dot.deployable else "dim"
+        style = "green" if dot.recommended else "cyan" if dot.solution else "dim"
         cells[row, column] = paint(text, style)
         taken.append((dot, row, column))
     for dot, row, column in taken:
         label = str(dot.rank)
         spots = [(row, column + 1 + number) for number in range(len(label))]
-        if dot.deployable and not any(spot in cells for spot in spots):
+        if dot.solution and not any(spot in cells for spot in spots):
             cells.update(zip(spots, label, strict=True))
     return cells, len(dots) - len(taken)
 
@@ -188,14 +189,14 @@ def _legend(
     parts = [f"across $/hr{' (log)' if across.log else ''}, up images/s"]
     if any(dot.recommended for dot in dots):
         parts.append(f"{markers.best} recommended")
-    if any(dot.deployable for dot in dots):
+    if any(dot.solution for dot in dots):
         parts.append("number = rank")
-    if any(not dot.deployable for dot in dots):
+    if any(not dot.solution for dot in dots):
         parts.append(f"{' '.join(markers.others)} cannot be stood up")
     if hidden:
         parts.append(f"{hidden} behind others")
     classes = [
-        f"{markers.deployable[number]} {low if low == high else f'{low}..{high}'} s"
+        f"{markers.solutions[number]} {low if low == high else f'{low}..{high}'} s"
         for number, seen in enumerate(lost.seen)
         if seen is not None
         for low, high in [seen]

@@ -11,7 +11,7 @@ from typing import Any
 from emporion.cli.plan_summary import machines
 from emporion.cli.render import money
 
-__all__ = ["anchor", "cost_figure", "front_figure", "graph_figure"]
+__all__ = ["cost_figure", "front_figure", "graph_figure", "tagged"]
 
 Document = Mapping[str, Any]
 Figure = dict[str, Any]
@@ -37,8 +37,8 @@ def front_figure(plan: Document) -> Figure:
     """Return the front: cost across, throughput up, lost time as colour."""
     everything = [*plan["solutions"], *plan["not_deployable"]]
     groups = (
-        ("cannot be stood up", "diamond-open", 11, [one for one in everything if not one["deployable"]]),
-        ("solution", "circle", 14, [one for one in everything if one["deployable"] and not one["recommended"]]),
+        ("cannot be stood up", "diamond-open", 11, list(plan["not_deployable"])),
+        ("solution", "circle", 14, [one for one in plan["solutions"] if not one["recommended"]]),
         ("recommended", "star", 22, [one for one in everything if one["recommended"]]),
     )
     lost = _lost_colours([one["objectives"]["loss_s_per_day"] for one in everything] or [0])
@@ -99,7 +99,7 @@ def _front_trace(name: str, symbol: str, size: int, group: Sequence[Document], l
         "textposition": "top right",
         "hovertext": [_hover(one) for one in group],
         "hoverinfo": "text",
-        "customdata": [anchor(one) for one in group],
+        "customdata": [one["anchor"] for one in group],
         "marker": {
             "symbol": symbol,
             "size": size,
@@ -110,9 +110,13 @@ def _front_trace(name: str, symbol: str, size: int, group: Sequence[Document], l
     }
 
 
-def anchor(one: Document) -> str:
-    """Return the name of a placement's place on the page."""
-    return f"{'solution' if one['deployable'] else 'other'}-{one['rank']}"
+def tagged(plan: Document) -> Figure:
+    """Return a plan whose placements know their places on the page (`anchor`)."""
+    names = (("solutions", "solution"), ("not_deployable", "other"))
+    return {
+        **plan,
+        **{key: [{**one, "anchor": f"{name}-{one['rank']}"} for one in plan[key]] for key, name in names},
+    }
 
 
 def _hover(one: Document) -> str:

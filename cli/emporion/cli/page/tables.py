@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from emporion.cli.page.figures import anchor
 from emporion.cli.plan_summary import machines
 from emporion.cli.render import age, money
 
@@ -120,7 +119,7 @@ def _placements(caption: str, placements: Sequence[Document], detailed: Collecti
                 "; ".join(map(_joint, one["links"])) or "one node",
             ],
             best=one["recommended"],
-            link=anchor(one) if anchor(one) in detailed else None,
+            link=one["anchor"] if one["anchor"] in detailed else None,
         )
         for one in placements
     ]
@@ -179,13 +178,24 @@ def cost_block(one: Document, today: date) -> Block:
             f"{speed['images_per_second']:g} images/s{_mark(speed['derived'], 'derived')}, "
             f"{speed['scaling_efficiency']:.1%} of the sum of its GPUs"
         ),
+        *(_stage_note(stage) for stage in one.get("stages", ())),
         *([f"unknown: {', '.join(cost['unknown'])}"] if cost["unknown"] else []),
         *([f"not deployable: {one['deploy_note']}"] if one["deploy_note"] else []),
     ]
     title = (
         f"{'★ ' if one['recommended'] else ''}{one['rank']}: {machines(one)}, {_least(one)}${money(cost['total'])}/hr"
     )
-    return Block("", _heads(names), tuple(rows), tuple(notes), anchor(one), title, best=one["recommended"], total=total)
+    return Block(
+        "", _heads(names), tuple(rows), tuple(notes), one["anchor"], title, best=one["recommended"], total=total
+    )
+
+
+def _stage_note(stage: Document) -> str:
+    hours = "? h" if stage["hours"] is None else f"{stage['hours']} h"
+    where = f"{stage['provider']} {stage['zone'] or stage['region']}"
+    after = f" after {', '.join(stage['needs'])}" if stage["needs"] else ""
+    whole = "" if stage["run_total"] is None else f", ${money(stage['run_total'])} in all"
+    return f"stage {stage['name']}{after}: {where}, ${money(stage['usd_per_hour'])}/hr for {hours}{whole}"
 
 
 def _mark(holds: bool, word: str) -> str:

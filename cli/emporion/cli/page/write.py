@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from emporion.cli.page.figures import anchor, cost_figure, front_figure, graph_figure
+from emporion.cli.page.figures import cost_figure, front_figure, graph_figure, tagged
 from emporion.cli.page.tables import (
     cost_block,
     front_blocks,
@@ -42,6 +42,7 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
     The file asks nothing of a network: style, scripts and plotly.js stand in it, and its content policy allows those
     scripts alone, by their hashes. Every text is escaped.
     """
+    plan = tagged(plan)
     source = files("emporion.cli.page")
     script = source.joinpath("plan.js").read_text(encoding="utf-8")
     plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
@@ -79,7 +80,7 @@ def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> s
         summary=summary(plan, at.date()),
         parts=parts,
         placements=[cost_block(one, at.date()) for one in placements],
-        blocks=front_blocks(plan, {anchor(one) for one in placements}),
+        blocks=front_blocks(plan, {one["anchor"] for one in placements}),
         log=front["layout"]["xaxis"]["type"] == "log",
         places=[region_block(picture), *([link_block(picture)] if picture["links"] else [])],
         why=why,

@@ -214,8 +214,9 @@ class _Walker:
             yield Check(key, wanted, f"{size} per machine", passed=False, reason=reason)
             return
         count = counts[0]
-        yield Check(key, wanted, f"{count} x {size} {unit}", passed=True, reason=None)
-        if demand.nodes_min is not None or demand.nodes_max is not None:
+        seen = f"{count} x {size} {unit}" if demand.gpus else f"{count} {unit}"
+        yield Check(key, wanted, seen, passed=True, reason=None)
+        if demand.gpus and (demand.nodes_min is not None or demand.nodes_max is not None):
             problem = demand.node_problem(count)
             asked = f"{demand.nodes_min or 1}..{demand.nodes_max or 'any'}"
             yield Check("resources.nodes", asked, str(count), problem is None, problem)
@@ -232,8 +233,8 @@ class _Walker:
         asked = _network(self.choice)
         if asked:
             problem = demand.join_problem((kind,), count)
-            seen = "one machine" if count == 1 else _joined(self.offer)
-            yield Check("resources.network", asked, seen, problem is None, problem)
+            joined = "one machine" if count == 1 else _joined(self.offer)
+            yield Check("resources.network", asked, joined, problem is None, problem)
 
     def _bounds(self, placement: Placement) -> Iterator[Check]:
         """Yield the ceilings on the whole placement: budget, quotas, carbon."""
