@@ -25,7 +25,9 @@ __all__ = ["plan"]
 
 @click.command(cls=IntentCommand, short_help="Show where an intent can run, at what price, and why not elsewhere.")
 @click.argument("intent", required=False, type=click.Path(path_type=Path))
-@click.option("--offers", type=click.Path(path_type=Path), metavar="FILE.csv", help="Plan over these offers alone.")
+@click.option(
+    "--offers", type=click.Path(path_type=Path), metavar="FILE.csv", help="Plan over these offers alone; - is stdin."
+)
 @rate_option
 @click.option(
     "--prefer",
