@@ -6,7 +6,7 @@ import ast
 import csv
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +17,13 @@ import click
 from emporion.cli.main import root
 from emporion.market.clouds import installed_clouds
 from emporion.market.gpus import labels
-from emporion.market.intent import FLAGS, intent_from_flags
+from emporion.market.intent import FLAGS, intent_from_flags, load_intent
 from emporion.market.intent.keys import ROOT, Key, Section
 from emporion.market.money import parse_rates
 from emporion.market.observed import MeasuredLink, Observed
 from emporion.market.offers import load_bundled
 from emporion.market.offers.machine_keys import ROOT as MACHINES
-from emporion.market.plan import make_plan, plan_json
+from emporion.market.plan import Plan, explain, explanation_json, make_plan, plan_json
 from emporion.market.query import FIELDS, Field
 
 REPO = Path(__file__).resolve().parents[1]
@@ -229,52 +229,75 @@ def _text(node: ast.expr | None) -> str:
 
 
 def plan_page() -> str:
-    """Return every field of `emporion.plan/1`; the fields are those of plans made now, the words are in a table.
+    """Return every field of `emporion.plan/1` and of `emporion.explanation/1`, as documents made now have them.
 
-    Raises: LookupError: when a field has no words, or words have no field.
+    Raises: LookupError: as `_described`.
     """
-    with (Path(__file__).parent / "plan_paths.csv").open(encoding="utf-8", newline="") as file:
-        words = {row["path"]: row["meaning"] for row in csv.DictReader(file)}
-    kinds: dict[str, set[str]] = {}
-    for document in _plans():
-        for path, value in _fields({**document, "intent": {}, "not_deployable": []}, ""):
-            kinds.setdefault(path, set()).add(_KINDS.get(type(value), "object"))
-    undescribed = {path for path in kinds if path not in words and kinds[path] - {"object"}}
-    absent = {path for path in words if path not in kinds} - {"not_deployable[]"}
-    if undescribed or absent:
-        message = f"docs/plan_paths.csv: without words: {sorted(undescribed)}; no such field: {sorted(absent)}"
-        raise LookupError(message)
-    rows = [
-        [f"`{path}`", " or ".join(sorted(kinds.get(path, {"object"}) - {"null"})) or "text", _cell(meaning)]
-        for path, meaning in words.items()
-    ]
+    made = list(_plans())
+    plans = [{**plan_json(plan), "intent": {}, "not_deployable": []} for plan in made]
+    told = [explanation_json(plan, explain(plan, name)) for plan in made[:2] for name in _EXPLAINED]
+    for document in told:
+        for walk in document["walks"]:
+            walk["placement"] = walk["placement"] and {}
     return _page(
         [
             "# emporion.plan/1",
             GENERATED,
             "What `emporion plan --json` prints. Money is USD as decimal text; unknown is null, never 0.",
-            _table(["field", "type", "meaning"], rows),
+            _described("plan_paths.csv", plans, {"not_deployable[]"}),
+            "# emporion.explanation/1",
+            "What `emporion plan --explain OFFER --json` prints.",
+            _described("explanation_paths.csv", told, {"walks[].placement"}),
         ]
     )
+
+
+_EXPLAINED = (
+    "aws/us-east-1/use1-az2/p4d.24xlarge/spot",
+    "aws/us-east-1/use1-az1/p4d.24xlarge/spot",
+    "gcp/europe-west4/europe-west4-a/a2-megagpu-16g/on_demand",
+)
+
+
+def _described(table: str, documents: Iterable[dict[str, Any]], bare: set[str]) -> str:
+    """Return the fields of documents with their words, those of `bare` without being looked into.
+
+    Raises: LookupError: when a field has no words, or words have no field.
+    """
+    with (Path(__file__).parent / table).open(encoding="utf-8", newline="") as file:
+        words = {row["path"]: row["meaning"] for row in csv.DictReader(file)}
+    kinds: dict[str, set[str]] = {}
+    for document in documents:
+        for path, value in _fields(document, ""):
+            kinds.setdefault(path, set()).add(_KINDS.get(type(value), "object"))
+    undescribed = {path for path in kinds if path not in words and kinds[path] - {"object"}}
+    absent = {path for path in words if path not in kinds} - bare
+    if undescribed or absent:
+        message = f"docs/{table}: without words: {sorted(undescribed)}; no such field: {sorted(absent)}"
+        raise LookupError(message)
+    rows = [
+        [f"`{path}`", " or ".join(sorted(kinds.get(path, {"object"}) - {"null"})) or "text", _cell(meaning)]
+        for path, meaning in words.items()
+    ]
+    return _table(["field", "type", "meaning"], rows)
 
 
 _KINDS = {str: "text", bool: "bool", int: "number", float: "number", type(None): "null"}
 
 
-def _plans() -> Iterator[dict[str, Any]]:
+def _plans() -> Iterator[Plan]:
     """Yield plans that have every field between them."""
     offers, clouds, now = load_bundled(), installed_clouds(), datetime(2026, 12, 1, tzinfo=UTC)
     rates = parse_rates(["EUR=1.10"], now.date())
     east = ("aws", "us-east-1", None)
     seen = Observed(links=(MeasuredLink((east, east), 0.05, None, "efa", "probe", "2026-11-30"),))
-    wishes: list[dict[str, str]] = [
-        {"gpus": "a100:16", "min_vram": "40gb", "network": "low-latency", "hours": "12"},
-        {"gpus": "a100:8", "max_cost": "$1/hr"},
+    wishes = [
+        intent_from_flags(gpus="a100:16", min_vram="40gb", network="low-latency", hours="12"),
+        intent_from_flags(gpus="a100:8", max_cost="$1/hr"),
+        load_intent(REPO / "docs" / "examples" / "pipeline.yaml"),
     ]
-    for wish in wishes:
-        yield plan_json(
-            make_plan(intent_from_flags(**wish), offers, clouds=clouds, now=now, rates=rates, observed=seen)
-        )
+    for wish, prefer in zip(wishes, ("carbon", "balanced", "balanced"), strict=True):
+        yield make_plan(wish, offers, clouds=clouds, now=now, prefer=prefer, rates=rates, observed=seen)
 
 
 def _fields(value: object, path: str) -> Iterator[tuple[str, object]]:
