@@ -18,7 +18,7 @@ REPO = Path(__file__).parents[1]
 ROOMS = sorted(path.parents[2].name for path in REPO.glob("*/emporion/*/__init__.py"))
 INSTALL_S = 600
 COMMAND_S = 400
-CARRIED = {".csv", ".j2", ".yaml", ".txt", ".go", ".mod", ".sum", ".lock", ".typed", ".py"}
+CARRIED = {".css", ".csv", ".j2", ".js", ".yaml", ".txt", ".go", ".mod", ".sum", ".lock", ".typed", ".py"}
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,8 @@ def document(emporion: Emporion, offer: str) -> dict[str, Any]:
 @pytest.mark.parametrize("width", [80, 200])
 def test_an_offer_that_is_beaten(width: int, emporion: Emporion, snapshot: SnapshotAssertion) -> None:
     text = explanation_text(document(emporion, "use1-az1/spot"), width=width, today=date(2026, 12, 1))
-    assert text == snapshot
+    answer_checks_and_rivals = text.split("\n\n")[:4]
+    assert "\n\n".join(answer_checks_and_rivals) == snapshot
     assert max(map(len, text.split("\n"))) <= width
 
 
