@@ -8,22 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from emporion.market.graph import Kind
 from emporion.market.performance import Joint, exchange_s, gpu_speed
-from emporion.market.placement.counts import Span
+from emporion.market.placement.candidates import full_chain
+from emporion.market.placement.counts import Counts, Span
 from emporion.market.placement.figures import figure
 from emporion.market.placement.front import four_digits
 from emporion.market.placement.groups import Group
 from emporion.market.placement.scoring import Scoring
 from emporion.market.stability import Hazard, stability
 
-__all__ = ["Bounds"]
+__all__ = ["Bounds", "Spread"]
 
 _ROUNDING = 1 + 1e-9
 """Floating-point products in another order differ by less."""
-_EXACT_NODES = 16
+_DUST = 1000
+"""What rounding each line to 1e-9 USD may take off a straight line, and more."""
+_EXACT_NODES = 32
 """Up to so many nodes a site's overhead is asked for as it is, above for a number at most a sixteenth smaller."""
+
+
+class Spread(IntEnum):
+    """Where the pools of a node stand."""
+
+    ANY = 0
+    """Not told."""
+    SITE = 1
+    ZONES = 2
+    """At several sites of one region."""
+    REGIONS = 3
+    """In several regions."""
 
 
 @dataclass
@@ -40,7 +56,10 @@ class Bounds:
 
     def loss_s(self, slots: Sequence[Group], span: Span) -> int:
         """Return the least loss: each pool of the steadiest kind, on the most nodes."""
-        key = (tuple(sorted([group.per_day for group in slots])), span.most_nodes)
+        rates = [group.per_day for group in slots]
+        if len(rates) > 1:
+            rates.sort()
+        key = (tuple(rates), span.most_nodes)
         found = self._losses.get(key)
         if found is None:
             scoring = self.scoring
@@ -50,22 +69,49 @@ class Bounds:
             found = self._losses[key] = round(worth.loss_s_per_day)
         return found
 
-    def overhead(self, slots: Sequence[Group], span: Span, *, together: bool) -> tuple[int, int]:
-        """Return the least overhead, known and as a budget judges it; `together`: all stand in one region."""
-        first = slots[0].region
-        if together and first is not None:
-            known, upper = self.scoring.overhead(*first, _coarse(span.fewest_nodes))
-            return known, known if upper is None else upper
-        nodes: dict[tuple[str, str], int] = {}
-        for group, least in zip(slots, span.least, strict=True):
+    def cost(self, slots: Sequence[Group], counts: Counts, span: Span, loss_s: int, spread: Spread) -> tuple[int, int]:
+        """Return the least full chain, and the least that a budget judges, in 1e-9 USD per hour.
+
+        Of two pools the cost is concave in the number of machines of one of them (`Tariff.overhead`), so it is least at
+        an end of the range; the other pool counts in fractions. More pools are bounded part by part.
+        """
+        prices = [group.price for group in slots]
+        if spread is Spread.ANY or len(slots) > 2:  # noqa: PLR2004 - one or two pools have two ends
+            known, upper = (0, 0) if spread is Spread.ANY else self._overhead(slots, span.least, spread)
+            total = full_chain(counts.floor(prices, span), loss_s, known)
+            return total, total + upper - known
+        if len(slots) == 1:
+            nodes = counts.each[0]
+            known, upper = self._overhead(slots, nodes, spread)
+            total = full_chain(prices[0] * nodes[0], loss_s, known)
+            return total, total + upper - known
+        one, other = counts.sizes
+        least = most = None
+        for first in (span.least[0], span.most[0]):
+            rest = counts.low - one * first
+            known, upper = self._overhead(slots, (first, max(rest // other, 1)), spread)
+            total = full_chain(prices[0] * first + prices[1] * rest // other, loss_s, known) - _DUST
+            least = total if least is None else min(least, total)
+            judged = total + upper - known
+            most = judged if most is None else min(most, judged)
+        return least or 0, most or 0
+
+    def _overhead(self, slots: Sequence[Group], nodes: Sequence[int], spread: Spread) -> tuple[int, int]:
+        """Return the overhead of so many nodes of each slot or a few less, known and as a budget judges it."""
+        there: dict[tuple[str, str], int] = {}
+        for group, number in zip(slots, nodes, strict=True):
             if group.region is not None:
-                nodes[group.region] = nodes.get(group.region, 0) + least
-        known = sum([self.scoring.overhead(*place, _coarse(number))[0] for place, number in nodes.items()])
-        return known, known
+                there[group.region] = there.get(group.region, 0) + number
+        found = [self.scoring.overhead(*place, _coarse(number)) for place, number in there.items()]
+        known = sum([each for each, _ in found])
+        if spread is not Spread.SITE or len(found) != 1:
+            return known, known
+        upper = found[0][1]
+        return known, known if upper is None else upper
 
     def images(self, slots: Sequence[Group], span: Span) -> float:
         """Return the most throughput without the exchange: all GPUs at the pace of the slowest pool."""
-        return min([self._pace(group)[0] for group in slots]) * self.scoring.demand.used(span.most_total) * _ROUNDING
+        return min([self._pace(group)[0] for group in slots]) * span.most_used * _ROUNDING
 
     def throughput(self, slots: Sequence[Group], span: Span, joint: Joint | None) -> float:
         """Return the most throughput: with the exchange among the fewest nodes."""

@@ -68,7 +68,10 @@ class Tariff:
     """What a placement costs besides its machines, and what it may cost."""
 
     overhead: Callable[[str, str, int], tuple[int, int | None]]
-    """(provider, region, nodes there) -> (1e-9 USD per hour, its upper bound or None)."""
+    """(provider, region, nodes there) -> (1e-9 USD per hour, its upper bound or None).
+
+    More nodes never need less, and each further node no more than the one before: the search relies on it.
+    """
     ceiling: Callable[[int], int | None]
     """GPUs -> the most that the judged cost may be, in 1e-9 USD per hour; None: no limit."""
     carbon: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
 from emporion.market.placement.demand import Demand, divisions
@@ -23,6 +24,8 @@ class Span(NamedTuple):
     most_nodes: int
     most_total: int
     """Of what the machines count together."""
+    most_used: int
+    """Of that, what the demand uses."""
 
 
 class Counts:
@@ -32,6 +35,7 @@ class Counts:
         """Work out every division; one tuple of counts each."""
         self.sizes = sizes
         self.low = demand.low
+        self._used = demand.used
         self.each = [counts for counts in divisions(demand, sizes) if demand.node_problem(sum(counts)) is None]
         self._spans: dict[tuple[int, int], Span] = {}
 
@@ -45,12 +49,14 @@ class Counts:
     def _bounds(self, some: Sequence[tuple[int, ...]]) -> Span:
         nodes = [sum(counts) for counts in some]
         columns = list(zip(*some, strict=True))
+        totals = [sum(map(mul, self.sizes, counts)) for counts in some]
         return Span(
             tuple([min(column) for column in columns]),
             tuple([max(column) for column in columns]),
             min(nodes),
             max(nodes),
-            max(sum(size * count for size, count in zip(self.sizes, counts, strict=True)) for counts in some),
+            max(totals),
+            max(map(self._used, totals)),
         )
 
     def floor(self, prices: Sequence[int], span: Span) -> int:
@@ -59,10 +65,10 @@ class Counts:
         Of every division the sum of sizes is the demand or more: what the other machines leave is paid for at the
         price per size of the last.
         """
-        size, price = self.sizes[-1], prices[-1]
+        sizes, size, price = self.sizes, self.sizes[-1], prices[-1]
         worth = price * self.low
-        for number, other in enumerate(self.sizes[:-1]):
-            more = prices[number] * size - price * other
+        for number in range(len(sizes) - 1):
+            more = prices[number] * size - price * sizes[number]
             worth += more * (span.least[number] if more > 0 else span.most[number])
         return worth // size
 

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum
 from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 from emporion.market.graph import Kind, Site
 from emporion.market.performance import Joint
-from emporion.market.placement.bounds import Bounds
+from emporion.market.placement.bounds import Bounds, Spread
 from emporion.market.placement.candidates import STEP, Candidate, joint_of
 from emporion.market.placement.counts import Counts, counted, counts_of
 from emporion.market.placement.groups import Group, Past, Shelves, covers_of, grouped
 from emporion.market.placement.scoring import Scoring
 
-__all__ = ["Node", "Nodes", "Spread"]
+__all__ = ["Node", "Nodes"]
 
 _SEVERAL = 2
 """Nodes enough to need joining."""
 _SLACK = 1 + 1e-9
 _Region = tuple[str, str]
-
-
-class Spread(IntEnum):
-    """Where the pools of a node stand."""
-
-    ANY = 0
-    """Not told."""
-    SITE = 1
-    ZONES = 2
-    """At several sites of one region."""
-    REGIONS = 3
-    """In several regions."""
 
 
 class Node(NamedTuple):
@@ -51,8 +38,9 @@ class Node(NamedTuple):
     @property
     def single(self) -> bool:
         """Whether it is one placement."""
-        one = self.end - self.start == 1 and self.spread is not Spread.ANY
-        return one and all(group.single for group in self.slots)
+        if self.end - self.start > 1 or self.spread is Spread.ANY:
+            return False
+        return all(group.single for group in self.slots)
 
 
 class Nodes:
@@ -121,7 +109,11 @@ class Nodes:
             changed = list(slots)
             for place, part in zip(places, parts, strict=True):
                 changed[place] = part
-            yield from self._checked(node._replace(slots=tuple(changed)))
+            smaller = Node(tuple(changed), node.counts, node.start, node.end, node.spread, node.joint)
+            if node.spread is Spread.ANY:
+                yield smaller
+            else:
+                yield from self._checked(smaller)
 
     def _placed(self, node: Node) -> Iterator[Node]:
         """Yield a node whose kinds are told at each site, over each region's sites and over regions."""
@@ -171,7 +163,7 @@ class Nodes:
 
     def _checked(self, node: Node) -> Iterator[Node]:
         """Yield a node, unless its offers are told and do not go together; then with what really joins its sites."""
-        if len(node.slots) == 1 or node.spread is Spread.ANY or not all(group.single for group in node.slots):
+        if len(node.slots) == 1 or not all(group.single for group in node.slots):
             yield node
             return
         offers = [group.offers[0] for group in node.slots]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 from emporion.market.budget import within_budget
 from emporion.market.carbon import carbon_warnings
@@ -170,16 +170,18 @@ def _staged(found: StageOutcome, picked: Preference, now: datetime, rates: Mappi
 def _cost_models(catalogue: Catalogue) -> Callable[[Intent], CostModel]:
     """Return the cost model of an intent; intents that differ only in what no price depends on share one."""
 
-    @cache
-    def model(priced: Intent) -> CostModel:
-        return CostModel(priced, catalogue)
-
     def of(intent: Intent) -> CostModel:
         resources = replace(intent.resources, network=Network(), nodes_min=None, nodes_max=None)
         rhythm = Lifecycle(checkpoint_interval_s=intent.lifecycle.checkpoint_interval_s)
-        return model(replace(intent, resources=resources, budget=Budget(), constraints=Constraints(), lifecycle=rhythm))
+        priced = replace(intent, resources=resources, budget=Budget(), constraints=Constraints(), lifecycle=rhythm)
+        return _cost_model(priced, catalogue)
 
     return of
+
+
+@lru_cache(maxsize=16)
+def _cost_model(intent: Intent, catalogue: Catalogue) -> CostModel:
+    return CostModel(intent, catalogue)
 
 
 def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) -> Callable[[Offer], str | None]:

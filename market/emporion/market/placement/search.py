@@ -17,12 +17,12 @@ from itertools import combinations_with_replacement, count
 from typing import NamedTuple
 
 from emporion.market.graph import Kind, Site
-from emporion.market.placement.bounds import Bounds
-from emporion.market.placement.candidates import Candidate, Found, full_chain, grams, rounded
+from emporion.market.placement.bounds import Bounds, Spread
+from emporion.market.placement.candidates import Candidate, Found, grams, rounded
 from emporion.market.placement.counts import Counts, counted, counts_of
 from emporion.market.placement.front import Front, Key, Vector
 from emporion.market.placement.groups import Group, worth_keeping
-from emporion.market.placement.nodes import Node, Nodes, Spread
+from emporion.market.placement.nodes import Node, Nodes
 from emporion.market.placement.scoring import Scoring
 from emporion.market.placement.staircase import Staircase
 
@@ -130,21 +130,21 @@ class _Walk:
             return
         span = counts.span(start, end)
         loss_s = bounds.loss_s(slots, span)
-        known = judged = 0
-        if spread is not Spread.ANY:
-            known, judged = bounds.overhead(slots, span, together=spread is not Spread.REGIONS)
-        cost = full_chain(counts.floor([group.price for group in slots], span), loss_s, known)
+        cost, judged = bounds.cost(slots, counts, span, loss_s, spread)
         limit = search.tariff.ceiling(span.most_total)
-        if limit is not None and (cost + judged - known if spread is Spread.SITE else cost) > limit:
+        if limit is not None and judged > limit:
             return
         emitted = 0
         if self._carbon or search.tariff.carbon is not None:
             emitted = counts.floor([group.carbon for group in slots], span)
             if search.tariff.carbon is not None and emitted > search.tariff.carbon:
                 return
-        vector = self._compared(cost, 0.0 if search.by_cost else bounds.images(slots, span), loss_s, emitted)
-        if not self._stairs.beats(*vector):
-            steps, images, loss_s, carbon = vector
+        steps, images, carbon = rounded(cost), 0.0, grams(emitted) if self._carbon else 0
+        if search.by_cost:
+            loss_s = 0
+        else:
+            images = bounds.images(slots, span)
+        if not self._stairs.beats(steps, images, loss_s, carbon):
             heappush(self._heap, (steps, -images, loss_s, carbon, 0, next(self._number), node))
 
     def _hopeless(self, node: Node, cost: int, loss_s: int, carbon: int) -> bool:
