@@ -46,6 +46,25 @@ def test_each_ceiling_is_kept_at_its_own_period_and_broken_just_above(key: str) 
     assert not kept(cost(Decimal(10)), **{f"{key}_usd_per_gpu": whole / 8 - Decimal("0.01")})
 
 
+@pytest.mark.parametrize(
+    ("field", "ceiling", "said"),
+    [
+        ("max_hourly_usd", "9", "10 USD for an hour is above max_hourly 9"),
+        ("max_daily_usd", "239", "240 USD for a day is above max_daily 239"),
+        ("max_monthly_usd", "7299", "7300 USD for a month of 730 hours is above max_monthly 7299"),
+        ("max_total_usd", "119.99", "120 USD for 12 hours is above max_total 119.99"),
+        ("max_hourly_usd_per_gpu", "1.24", "1.25 USD for a GPU-hour is above max_hourly 1.24"),
+        ("max_daily_usd_per_gpu", "29", "30 USD for a GPU-day is above max_daily 29"),
+        ("max_monthly_usd_per_gpu", "912", "912.5 USD for a GPU-month of 730 hours is above max_monthly 912"),
+        ("max_total_usd_per_gpu", "14", "15 USD for 12 hours of a GPU is above max_total 14"),
+    ],
+)
+def test_a_broken_ceiling_says_what_it_was_compared_with(field: str, ceiling: str, said: str) -> None:
+    budget: Any = {field: Decimal(ceiling)}
+    (breach,) = within_budget(cost(Decimal(10)), Intent("x", Resources(None), Budget(**budget)))
+    assert (breach.text, breach.judged) == (said, True)
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_each_ceiling_is_judged_on_the_upper_total(key: str) -> None:
     bounded = cost(Decimal(10), upper=Decimal(11))
