@@ -34,9 +34,13 @@ def test_columns_are_left_out_before_texts_become_unreadable() -> None:
     assert "1.00" in text
 
 
-def test_a_cell_that_is_too_long_is_cut_visibly() -> None:
-    text = grid(["NAME", "$/HR"], [["x" * 50, "1.00"]], width=30, right={"$/HR"})
-    assert text.split("\n")[1] == f"{'x' * 23}…  1.00"
+def test_the_last_text_is_cut_visibly_and_others_go_on_in_the_next_line() -> None:
+    first, second, third = grid(
+        ["NAME", "$/HR", "SOURCE"], [["x-" * 12, "1.00", "s" * 50]], width=40, right={"$/HR"}
+    ).split("\n")
+    assert first.startswith("NAME")
+    assert second.endswith("s…")
+    assert second.split()[0] + third == "x-" * 12
 
 
 def test_ids_go_on_in_the_next_line_where_their_parts_end() -> None:

@@ -176,6 +176,7 @@ def test_every_table_has_heads_and_every_picture_has_words(emporion: Emporion) -
     [
         pytest.param(".", "is a directory", id="directory"),
         pytest.param("nix/plan.html", "nix is no directory", id="no such folder"),
+        pytest.param("-", "is no file", id="standard output"),
     ],
 )
 def test_what_cannot_be_written_is_one_clear_error_before_anything_is_planned(
@@ -186,6 +187,13 @@ def test_what_cannot_be_written_is_one_clear_error_before_anything_is_planned(
     assert says in ran.err
     assert "[E-HTML]" in ran.err
     assert emporion("plan", *WISH, "--html", target, "--json").document["errors"][0]["code"] == "E-HTML"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_one_clear_error(emporion: Emporion) -> None:
+    ran = emporion("plan", *WISH, "--html", "/dev/full")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: /dev/full cannot be written: No space left on device  [E-HTML]")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -1,4 +1,4 @@
-"""Tables that fit a screen: which columns stay, how wide they are, and how cells that are too long are told."""
+"""Tables that fit a screen: which columns stay, how wide they are, and what becomes of cells that are too long."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ def grid(
 ) -> str:
     """Return rows under heads, two spaces between columns, no line longer than `width` where that can be.
 
-    Numbers (columns in `right`) are never shortened. What is too wide loses the columns in `drop`, first ones first;
-    cells of columns in `wrap` go on in the next line, those of others are cut with an ellipsis. Lines carry no trailing
-    blanks.
+    Numbers (columns in `right`) are never shortened. What is too wide loses the columns in `drop`, first ones first.
+    Texts go on in the next line, those in `wrap` before others; the last column, which tells most and names least, is
+    cut with an ellipsis unless it is in `wrap`. Lines carry no trailing blanks.
     """
     cells = [[clean(cell) for cell in row] for row in ([*heads], *rows)]
     natural = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     columns = _kept(heads, natural, width, right, drop, wrap)
+    folded = {column for column in columns if column < len(heads) - 1 or heads[column] in wrap}
     widths = _widths({column: natural[column] for column in columns}, heads, width, right, wrap)
     lines = []
     for row in cells:
-        parts = [_lines(row[column], widths[column], heads[column] in wrap) for column in columns]
+        parts = [_lines(row[column], widths[column], folds=column in folded) for column in columns]
         for number in range(max(map(len, parts), default=0)):
             line = [
                 (part[number] if number < len(part) else "").rjust(widths[column])
@@ -99,10 +100,10 @@ def _widths(
     return widths
 
 
-def _lines(cell: str, width: int, wraps: bool) -> list[str]:
+def _lines(cell: str, width: int, *, folds: bool) -> list[str]:
     if len(cell) <= width:
         return [cell]
-    return fold(cell, width) if wraps else [cell[: max(width - 1, 0)] + _CUT]
+    return fold(cell, width) if folds else [cell[: max(width - 1, 0)] + _CUT]
 
 
 def fold(text: str, width: int, indent: str = "") -> list[str]:

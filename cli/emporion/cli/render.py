@@ -82,7 +82,7 @@ def table(
     """Return rows under heads without borders, two spaces between; columns named in `right` are aligned right.
 
     None is printed as `?`. Lines carry no trailing blanks and are no longer than `width` (None: the screen): columns in
-    `drop` go first, cells of columns in `wrap` go on in the next line, other texts are cut with an ellipsis.
+    `drop` go first, texts go on in the next line (`wrap`: before others), the last text is cut with an ellipsis.
     """
     cells = [[UNKNOWN if cell is None else str(cell) for cell in row] for row in rows]
     room = screen_width() if width is None else width

@@ -66,10 +66,6 @@
   dark.addEventListener("change", draw);
   const turn = (on) => () => {
     printing = on;
-    document.querySelectorAll("details").forEach((one) => {
-      if (on && !one.open) { one.open = true; one.dataset.opened = "1"; }
-      else if (!on && one.dataset.opened) { one.open = false; delete one.dataset.opened; }
-    });
     draw();
   };
   window.addEventListener("beforeprint", turn(true));

@@ -110,8 +110,10 @@ def _hash(script: str) -> str:
 def writable(path: Path) -> None:
     """See to it that a page can be written before anything is planned.
 
-    Raises: UserError E-HTML: when the path is a directory, or its folder does not exist or cannot be written.
+    Raises: UserError E-HTML: when the path is `-` or a directory, or its folder does not exist or cannot be written.
     """
+    if str(path) == "-":
+        raise _refused(path, "is no file: the plan goes to standard output", "name a file, as plan.html")
     if path.is_dir():
         raise _refused(path, "is a directory", "name a file in it, as plan.html")
     folder = path.parent
