@@ -149,7 +149,19 @@ def plan(
         return show_diff(made, diff, world, project, as_json=as_json)
     if pin is not None:
         return _pin(made, pin, world, project, as_json=as_json)
-    return _print(made, chart, as_json=as_json)
+    code = _print(made, chart, as_json=as_json)
+    if not as_json:
+        _close(made)
+    return code
+
+
+def _close(made: Plan) -> None:
+    """Say the answer once more where a screen has scrolled past it."""
+    if made.recommended is not None and sys.stdout.isatty() and sys.stderr.isatty():
+        from emporion.cli.plan_summary import answer
+        from emporion.market.plan import plan_json
+
+        note(f"recommended: {answer(plan_json(made))}; --pin STACK keeps it, --explain OFFER and --html FILE tell more")
 
 
 def _page(made: Plan, path: Path) -> None:

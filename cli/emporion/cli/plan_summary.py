@@ -10,7 +10,7 @@ from typing import Any
 from emporion.cli.render import age, money
 from emporion.cli.scatter import Dot
 
-__all__ = ["dots", "machines", "recommended", "summary"]
+__all__ = ["answer", "dots", "machines", "recommended", "summary"]
 
 Document = Mapping[str, Any]
 
@@ -27,6 +27,12 @@ def machines(solution: Document) -> str:
     )
     sites = dict.fromkeys(f"{node['provider']} {node['zone'] or node['region']}" for node in solution["nodes"])
     return f"{pools}, {' and '.join(sites)}"
+
+
+def answer(plan: Document) -> str:
+    """Return the recommended solution of a plan that has one, with its price, in a few words."""
+    best = recommended(plan)
+    return "none" if best is None else f"{machines(best)}, ${money(best['cost']['total'])}/hr"
 
 
 def summary(plan: Document, today: date | None) -> list[tuple[str, str]]:

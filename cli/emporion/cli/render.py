@@ -123,7 +123,7 @@ def warn(text: str) -> None:
 
 def note(text: str) -> None:
     """Print a line for people to stderr."""
-    _say(text + "\n")
+    _say("\n".join(line for one in text.split("\n") for line in fold(one, _stderr_width(), "  ") or [""]) + "\n")
 
 
 def _say(text: str) -> None:

@@ -76,7 +76,7 @@ def _lost_colours(losses: Sequence[int]) -> Figure:
         "cmin": _heat(low),
         "cmax": _heat(high) if high > low else _heat(low) + 1,
         "colorbar": {
-            "title": {"text": "lost s/day"},
+            "title": {"text": "lost s/day", "side": "right"},
             "thickness": 14,
             "tickvals": [_heat(mark) for mark in marks],
             "ticktext": [str(mark) for mark in marks],

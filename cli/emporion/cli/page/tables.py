@@ -89,7 +89,7 @@ def front_blocks(plan: Document, detailed: Collection[str]) -> list[Block]:
     found = []
     if plan["solutions"]:
         deployable = any(one["deployable"] for one in plan["solutions"])
-        caption = "Solutions" if deployable else "Solutions, none of which can be stood up"
+        caption = "Solutions, ★ recommended" if deployable else "Solutions, none of which can be stood up"
         found.append(_placements(caption, plan["solutions"], detailed))
     if plan["not_deployable"]:
         found.append(_placements("Not deployable, for comparison", plan["not_deployable"], detailed))
@@ -106,7 +106,7 @@ def _placements(caption: str, placements: Sequence[Document], detailed: Collecti
         _row(
             names,
             [
-                f"{one['rank']}{' ★ recommended' if one['recommended'] else ''}",
+                f"{one['rank']}{' ★' if one['recommended'] else ''}",
                 machines(one),
                 " + ".join(dict.fromkeys(node["gpu"] or "?" for node in one["nodes"])),
                 str(one["gpus"]),
