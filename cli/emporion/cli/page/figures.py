@@ -105,6 +105,7 @@ def _front_trace(name: str, symbol: str, size: int, group: Sequence[Document], l
             "size": size,
             "color": [_heat(one["objectives"]["loss_s_per_day"]) for one in group],
             **lost,
+            "showscale": True,
             "line": {"width": 1.5},
         },
     }

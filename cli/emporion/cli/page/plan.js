@@ -25,11 +25,16 @@
     });
   }
 
+  function traces(data, wide) {  // a scale of colours takes the room of the picture on a small screen
+    return wide ? data : data.map((one) => one.marker && one.marker.showscale
+      ? Object.assign({}, one, { marker: Object.assign({}, one.marker, { showscale: false }) }) : one);
+  }
+
   function draw() {
     for (const id of Object.keys(figures)) {
       const place = document.getElementById(id);
       if (place) {
-        Plotly.react(place, figures[id].data, layout(figures[id]),
+        Plotly.react(place, traces(figures[id].data, place.clientWidth >= 560), layout(figures[id]),
           { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] });
       }
     }
