@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from plans import plan_of
 
 from emporion.market.errors import UserError
 from emporion.market.offer import Fabric, Market, Nvlink, Software
@@ -75,6 +76,15 @@ def test_a_spot_price_may_have_a_source_and_a_time_of_its_own(tmp_path: Path) ->
         "the price list",
         "2026-12-01T05:00:00Z",
     )
+
+
+def test_the_age_that_counts_is_that_of_the_price_that_would_be_paid(tmp_path: Path) -> None:
+    old = GPU_ROW.replace("2026-12-01T05:00:00Z", "2026-07-20")
+    put(tmp_path, "aws.csv", f"{old},spot history,2026-11-30T23:59:00Z", header=f"{HEADER},spot_source,spot_as_of")
+    plan = plan_of(load_market(tmp_path), gpus="a100:8", providers=("aws",), max_price_age="1h")
+    assert {pool.offer.market for each in plan.solutions for pool in each.pools} == {Market.SPOT}
+    assert ("price older than constraints.max_price_age", 1) in {(each.reason, each.offers) for each in plan.rejected}
+    assert not any("aws" in warning and "rely on" in warning for warning in plan.warnings)
 
 
 def test_what_a_row_says_of_its_machine_is_in_the_offer(tmp_path: Path) -> None:
