@@ -99,8 +99,8 @@ def _solutions(solutions: Sequence[Document], width: int) -> str:
     shown = [one for place, one in enumerate(solutions) if place < SHOWN_SOLUTIONS or one["recommended"]]
     text = _placements(shown, width)
     notes = {one["deploy_note"] for one in shown if not one["deployable"] and one["deploy_note"]}
-    lines = [text, *(f"not deployable: {note}" for note in sorted(notes)), *_more(len(solutions) - len(shown))]
-    return "\n".join(lines)
+    told = [line for note in sorted(notes) for line in fold(f"not deployable: {clean(note)}", width, "  ")]
+    return "\n".join([text, *told, *_more(len(solutions) - len(shown))])
 
 
 def _stages(stages: Sequence[Document], width: int) -> str:

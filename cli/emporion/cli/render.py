@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from emporion.cli.layout import WIDE, fold, grid
+from emporion.cli.layout import WIDE, clean, fold, grid
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = [
@@ -116,7 +116,7 @@ def print_error(error: UserError, stream: IO[str] | None = None) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to stderr."""
-    lines = fold(f"warning: {text}", _stderr_width(), " " * len("warning: "))
+    lines = fold(f"warning: {clean(text)}", _stderr_width(), " " * len("warning: "))
     lines[0] = paint("warning:", "yellow", sys.stderr) + lines[0].removeprefix("warning:")
     _say("\n".join(lines) + "\n")
 
