@@ -22,12 +22,7 @@ def read_placement(data: object, *, where: str | None = None) -> PinnedPlacement
             where,
             "give the placement itself, as emporion plan INTENT --pin STACK writes it",
         )
-    placement = PinnedPlacement.from_json(_whole(data), where=where)
-    if not placement.pools:
-        raise UserError(
-            "E-PIN", "the pinned placement has no node pool", where, "pin again: emporion plan INTENT --pin STACK"
-        )
-    return placement
+    return PinnedPlacement.from_json(_whole(data), where=where)
 
 
 def _whole(data: object) -> object:

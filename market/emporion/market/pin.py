@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from emporion.market.errors import UserError
 from emporion.market.offer import Market
+from emporion.market.typed import amount, made, mapping
 
 __all__ = ["SCHEMA", "PinnedController", "PinnedImage", "PinnedPlacement", "PinnedPool", "PinnedStorage"]
 
@@ -149,18 +150,20 @@ class PinnedPlacement:
                 "pin again: emporion plan INTENT --pin STACK",
             )
         try:
-            return cls(
-                **{
+            return made(
+                cls,
+                {
                     **data,
-                    "pools": tuple(_pool(pool) for pool in data["pools"]),
+                    "pools": _pools(_list(data["pools"])),
                     "controller": _controller(data["controller"]),
-                    "storage": PinnedStorage(**data["storage"]),
-                    "usd_per_hour": Decimal(data["usd_per_hour"]),
+                    "storage": made(PinnedStorage, mapping(data["storage"])),
+                    "usd_per_hour": amount(data["usd_per_hour"]),
                     "upper_usd_per_hour": _money(data["upper_usd_per_hour"]),
-                    "cost_lines": tuple(data["cost_lines"]),
-                    "reasons": tuple(data["reasons"]),
-                    "tags": tuple((key, value) for key, value in data["tags"]),
-                }
+                    "cost_lines": tuple(_cost_line(line) for line in _list(data["cost_lines"])),
+                    "intent": mapping(data["intent"]),
+                    "reasons": tuple(str(reason) for reason in _list(data["reasons"])),
+                    "tags": tuple((str(key), str(value)) for key, value in _list(data["tags"])),
+                },
             )
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise UserError(
@@ -171,27 +174,53 @@ class PinnedPlacement:
             ) from error
 
 
-def _money(value: str | None) -> Decimal | None:
-    return None if value is None else Decimal(value)
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        message = f"{str(value)[:40]!r} is not a list"
+        raise TypeError(message)
+    return list(value)
 
 
-def _pool(data: dict[str, Any]) -> PinnedPool:
-    return PinnedPool(
-        **{
+def _pools(values: list[object]) -> tuple[PinnedPool, ...]:
+    if not values:
+        message = "it has no node pool"
+        raise ValueError(message)
+    return tuple(_pool(value) for value in values)
+
+
+def _money(value: object) -> Decimal | None:
+    return None if value is None else amount(value)
+
+
+def _cost_line(value: object) -> dict[str, Any]:
+    """Return a cost line whose figures can be read."""
+    line = mapping(value)
+    for name in ("quantity", "unit_price", "usd_per_hour", "upper_usd_per_hour"):
+        _money(line.get(name))
+    return line
+
+
+def _pool(value: object) -> PinnedPool:
+    data = mapping(value)
+    return made(
+        PinnedPool,
+        {
             **data,
             "market": Market(data["market"]),
-            "usd_per_hour": Decimal(data["usd_per_hour"]),
+            "usd_per_hour": amount(data["usd_per_hour"]),
             "on_demand_usd_per_hour": _money(data["on_demand_usd_per_hour"]),
             "spot_max_price_usd_per_hour": _money(data["spot_max_price_usd_per_hour"]),
-            "image": PinnedImage(**data["image"]),
-        }
+            "image": made(PinnedImage, mapping(data["image"])),
+        },
     )
 
 
-def _controller(data: dict[str, Any] | None) -> PinnedController | None:
-    if data is None:
+def _controller(value: object) -> PinnedController | None:
+    if value is None:
         return None
-    return PinnedController(data["instance_type"], _money(data["usd_per_hour"]), PinnedImage(**data["image"]))
+    data = mapping(value)
+    image = made(PinnedImage, mapping(data["image"]))
+    return made(PinnedController, {**data, "usd_per_hour": _money(data["usd_per_hour"]), "image": image})
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - JSON

@@ -9,6 +9,7 @@ import math
 from datetime import datetime
 from typing import Any
 
+from emporion.market.offers.dates import moment
 from emporion.market.pin import PinnedPlacement
 from emporion.market.placement.ages import age_s
 
@@ -21,9 +22,18 @@ _WEEK_S = 7 * _DAY_S
 def pricing_as_of(pinned: PinnedPlacement) -> str | None:
     """Return the date of the oldest price among the pinned machines; None: one bears no date."""
     machines = len(pinned.pools)
-    dates = [line.get("as_of") for line in pinned.cost_lines[:machines]] or [pinned.catalogue_as_of or None]
-    known = [date for date in dates if date is not None]
+    dates = [line.get("as_of") for line in pinned.cost_lines[:machines]] or [pinned.catalogue_as_of]
+    known = [str(date) for date in dates if _is_date(date)]
     return min(known) if len(known) == len(dates) else None
+
+
+def _is_date(text: object) -> bool:
+    """Return whether a pin's date can be read; it lies in a file that people edit."""
+    try:
+        moment(str(text or ""))
+    except ValueError:
+        return False
+    return True
 
 
 def pricing_age_s(pinned: PinnedPlacement, now: datetime) -> float:
@@ -40,8 +50,9 @@ def pricing(pinned: PinnedPlacement, now: datetime) -> dict[str, Any]:
 
 def stale_note(pinned: PinnedPlacement, now: datetime) -> str | None:
     """Return that the pinned prices are older than `constraints.max_price_age`, or than 7 days; None: they are not."""
-    asked = (pinned.intent.get("constraints") or {}).get("max_price_age_s")
-    most_s = asked if isinstance(asked, int) else _WEEK_S
+    constraints = pinned.intent.get("constraints")
+    asked = constraints.get("max_price_age_s") if isinstance(constraints, dict) else None
+    most_s = asked if type(asked) is int else _WEEK_S
     if pricing_age_s(pinned, now) <= most_s:
         return None
     as_of = pricing_as_of(pinned)
