@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import STEP, Candidate
 
-__all__ = ["Group", "Past", "Shelves", "covers_of", "grouped", "worth_keeping"]
+__all__ = ["Group", "Past", "Shelves", "covers_of", "grouped", "past_of", "worth_keeping"]
 
 Name = TypeVar("Name", bound=Hashable)
 _FEW = 3
@@ -29,6 +29,8 @@ class Past(NamedTuple):
     """Offers whose placements at one site were all looked at."""
     covers: Mapping[int, int]
     """The sites of its region, as bits, where the same kind is to be had that is better by price or id; none: 0."""
+    places: Mapping[Kind, int]
+    """The regions, as bits, where a kind is to be had."""
 
 
 def worth_keeping(offers: list[Candidate]) -> list[Candidate]:
@@ -76,6 +78,16 @@ def covers_of(shelves: Shelves) -> dict[int, int]:
     return found
 
 
+def past_of(shelves: Shelves, settled: frozenset[int]) -> Past:
+    """Return what is known of the offers of some shelves."""
+    bits: dict[tuple[str, str], int] = {}
+    places = {
+        kind: sum([bits.setdefault(region, 1 << len(bits)) for region in {site[:2] for site in sites}])
+        for kind, sites in shelves.items()
+    }
+    return Past(settled, covers_of(shelves), places)
+
+
 class Group:
     """Some candidates of one size, cheapest first, and the best that any of them is."""
 
@@ -115,6 +127,14 @@ class Group:
         found = -1
         for offer in self.offers:
             found &= self._past.covers.get(offer.number, 0)
+        return found
+
+    @cached_property
+    def places(self) -> int:
+        """The regions, as bits, where any of its kinds is to be had."""
+        found = 0
+        for kind in self.kinds:
+            found |= self._past.places[kind]
         return found
 
     @cached_property

@@ -11,7 +11,7 @@ from emporion.market.performance import Joint
 from emporion.market.placement.bounds import Bounds, Spread
 from emporion.market.placement.candidates import STEP, Candidate, joint_of
 from emporion.market.placement.counts import Counts, counted, counts_of
-from emporion.market.placement.groups import Group, Past, Shelves, covers_of, grouped
+from emporion.market.placement.groups import Group, Shelves, grouped, past_of
 from emporion.market.placement.scoring import Scoring
 
 __all__ = ["Node", "Nodes"]
@@ -51,7 +51,7 @@ class Nodes:
         self._scoring = scoring
         self._bounds = bounds
         self._shelves = shelves
-        self._past = Past(settled, covers_of(shelves))
+        self._past = past_of(shelves, settled)
         self._counted = counted(scoring.demand)
         self._near = Joint(*scoring.links.best(same_region=True), 2)
         self._far = Joint(*scoring.links.best(same_region=False), 2)
@@ -109,11 +109,23 @@ class Nodes:
             changed = list(slots)
             for place, part in zip(places, parts, strict=True):
                 changed[place] = part
-            smaller = Node(tuple(changed), node.counts, node.start, node.end, node.spread, node.joint)
+            joint = node.joint
+            if node.spread is Spread.ANY and joint is None and not self._meet(changed):
+                if self._scoring.demand.one_site:
+                    continue
+                joint = self._far
+            smaller = Node(tuple(changed), node.counts, node.start, node.end, node.spread, joint)
             if node.spread is Spread.ANY:
                 yield smaller
             else:
                 yield from self._checked(smaller)
+
+    def _meet(self, slots: Sequence[Group]) -> bool:
+        """Return whether some region has something of every group."""
+        places = -1
+        for group in slots:
+            places &= group.places
+        return places != 0
 
     def _placed(self, node: Node) -> Iterator[Node]:
         """Yield a node whose kinds are told at each site, over each region's sites and over regions."""
@@ -124,7 +136,7 @@ class Nodes:
         for site in min(at_sites, key=len):
             if all(site in there for there in at_sites):
                 slots = tuple([there[site] for there in at_sites])
-                yield from self._checked(node._replace(slots=slots, spread=Spread.SITE))
+                yield from self._checked(node._replace(slots=slots, spread=Spread.SITE, joint=None))
         if self._scoring.demand.one_site:
             return
         pools = len(kinds)

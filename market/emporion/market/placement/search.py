@@ -144,6 +144,8 @@ class _Walk:
             loss_s = 0
         else:
             images = bounds.images(slots, span)
+        if spread is Spread.ANY and node.joint is not None and self._hopeless(node, steps, loss_s, carbon):
+            return
         if not self._stairs.beats(steps, images, loss_s, carbon):
             heappush(self._heap, (steps, -images, loss_s, carbon, 0, next(self._number), node))
 
