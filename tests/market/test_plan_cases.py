@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import pytest
 from plans import NOW, cheapest_type, plan_of, plan_with, written
 
-from emporion.market.intent import intent_from_flags
+from emporion.market.intent import Intent, intent_from_flags, intent_hash
 from emporion.market.money import parse_rates
 from emporion.market.offers import Catalogue, load_bundled, load_csv
-from emporion.market.plan import explain, make_plan, plan_json
+from emporion.market.plan import Plan, explain, make_plan, plan_json
 
 
 @pytest.fixture(scope="module")
@@ -228,3 +229,75 @@ def test_case_37_a_spot_run_of_30_hours_has_no_cap_of_24(market: Callable[..., C
     plan = plan_of(catalogue, gpus="a100:8", market="spot", hours="30")
     (found,) = plan.solutions
     assert found.cost.run_total == found.cost.total * 30
+
+
+def test_case_38_an_arm_host_needs_software_that_is_built_for_it(
+    market: Callable[..., Catalogue], intent_of: Callable[..., Intent]
+) -> None:
+    catalogue = market(
+        "nebius,eu-north1,,gh,GH200,1,96,8,64,1.5,,test,2026-07,arm64",
+        "nebius,eu-north1,,h,H100-SXM,1,80,8,64,2.5,,test,2026-07,x86_64",
+        more=",arch",
+    )
+    wish = "name: a\nresources: {gpus: {type: [gh200, h100], count: 1}}\nscheduler: none\n"
+
+    def planned(more: str) -> Plan:
+        return make_plan(intent_of(wish + more), catalogue, clouds={}, now=NOW)
+
+    x86 = planned("image: {arch: x86_64}\n")
+    assert cheapest_type(x86) == "h"
+    assert [(each.reason, each.offers) for each in x86.rejected] == [("image has no arm64", 1)]
+    assert cheapest_type(planned("image: {arch: [x86_64, arm64]}\n")) == "gh"
+    assert cheapest_type(planned("")) == "gh"
+
+
+@pytest.mark.parametrize("wish", ["tpu-v5e:8", "tpu-v5litepod-8", "v5e-8"])
+def test_case_13_every_name_of_a_tpu_counts_its_chips(market: Callable[..., Catalogue], wish: str) -> None:
+    catalogue = market("gcp,us-central1,,tpu-v5litepod-8,tpu v5litepod-8,8,16,,,9.6,,test,2026-07")
+    (found,) = plan_of(catalogue, gpus=wish, scheduler="none").solutions
+    assert (found.gpus, found.pools[0].count, found.pools[0].usd_per_hour) == (8, 1, Decimal("9.6"))
+
+
+@pytest.mark.parametrize(
+    ("wish", "type_"),
+    [
+        ({"gpus": "any:1", "min_vram": "24GB"}, "l4"),
+        ({"gpus": "any:1", "min_vram": "24GiB"}, "h"),
+        ({"gpus": "any:1", "min_vram": "24576MiB"}, "h"),
+        ({"gpus": "any:1", "min_vram": "80GB"}, "h"),
+        ({"gpus": "H100:80GB"}, "h"),
+    ],
+    ids=["nominal", "gib", "mib", "80gb", "with the name"],
+)
+def test_case_05_memory_is_nominal_and_units_with_an_i_are_strict(
+    market: Callable[..., Catalogue], wish: dict[str, str], type_: str
+) -> None:
+    catalogue = market(
+        "nebius,eu-north1,,l4,L4,1,22888 MiB,8,32,0.8,,test,2026-07",
+        "nebius,eu-north1,,h,H100-SXM,1,81559 MiB,8,64,2.5,,test,2026-07",
+    )
+    assert cheapest_type(plan_of(catalogue, scheduler="none", **wish)) == type_
+
+
+def test_case_10_a_makers_name_is_served_by_the_types_model(market: Callable[..., Catalogue]) -> None:
+    catalogue = market("aws,us-east-1,,p5en.48xlarge,NVIDIA,8,144384 MiB,192,2048,84.8,,test,2026-07")
+    for wish in ({"gpus": "H200:8"}, {"gpus": "any:8", "min_vram": "141GB"}):
+        (found,) = plan_of(catalogue, scheduler="none", **wish).solutions
+        assert found.pools[0].offer.gpu == "h200-141gb"
+
+
+def test_case_02_every_spelling_of_one_request_gives_one_placement(market: Callable[..., Catalogue]) -> None:
+    catalogue = market(
+        "nebius,eu-north1,,x1,A100,1,40,8,64,1.00,,test,2026-07",
+        "nebius,eu-north1,,x2,A100,1,80,8,64,1.60,,test,2026-07",
+    )
+    told = set()
+    for wish in (
+        {"gpus": "A100-80GB"}, {"gpus": "A100:80GB"}, {"gpus": "a100 80gb"}, {"gpus": "A100", "min_vram": "80GB"},
+        {"gpus": "A100:80GB:1"},
+    ):  # fmt: skip
+        plan = plan_of(catalogue, scheduler="none", **wish)
+        assert cheapest_type(plan) == "x2"
+        told.add((intent_hash(plan.intent), json.dumps(plan_json(plan)["solutions"])))
+    assert len({solutions for _, solutions in told}) == 1
+    assert len({hashed for hashed, _ in told}) == 1

@@ -26,7 +26,7 @@ __all__ = ["SCHEMA", "intent_from_json", "intent_hash", "intent_json"]
 
 SCHEMA = "emporion.intent/1"
 _OF_THE_FILE = ("source", "positions", "flags")
-_WHEN_SET = ("where",)
+_WHEN_SET = ("where", "arch")
 """Fields that came later: left out while they say nothing, so that an intent without them keeps its hash."""
 
 
@@ -41,7 +41,7 @@ def _mapping(value: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:  # 
         if field.name in leave_out:
             continue
         item = getattr(value, field.name)
-        if item is None and field.name in _WHEN_SET:
+        if item in (None, ()) and field.name in _WHEN_SET:
             continue
         if isinstance(item, Memory):
             number = item.gib if item.binary else item.gb

@@ -201,6 +201,8 @@ class Image:
     ops: tuple[str, ...] = ()
     id: str | None = None
     """A machine image of the provider, given by the user; None: chosen when the plan is pinned."""
+    arch: tuple[str, ...] = ()
+    """Processors that the user's software is built for (`x86_64`, `arm64`); empty: any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ class Constraint:
 def offer_constraints(intent: Intent, now: datetime) -> tuple[Constraint, ...]:
     """Return the constraints of an intent on single offers, in the order in which they are asked."""
     resources = intent.resources
-    found = [*_places(intent), *_sale(intent, now), *_host(resources), *_queried(intent.constraints.where, now)]
+    found = [*_places(intent), *_sale(intent, now), *_host(resources), *_software(intent.image.arch)]
+    found += _queried(intent.constraints.where, now)
     if resources.gpus is not None:
         found[len(found) :] = _gpus(resources.gpus)
     if resources.network.rdma is Rdma.REQUIRED:
@@ -240,6 +241,17 @@ def _host(resources: Resources) -> list[Constraint]:
             )
         )
     return found
+
+
+def _software(built_for: tuple[str, ...]) -> list[Constraint]:
+    """Return the constraint that the user's software runs on the processor (cases/market.md 38)."""
+    if not built_for:
+        return []
+
+    def test(offer: Offer) -> str | None:
+        return None if offer.arch in built_for else f"image has no {offer.arch}"
+
+    return [Constraint("image.arch", Scope.MACHINE, ", ".join(built_for), test, lambda offer: offer.arch)]
 
 
 def _gpus(wish: Gpus) -> list[Constraint]:
