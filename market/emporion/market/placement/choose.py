@@ -174,15 +174,19 @@ class Choice:
         return self.terms.not_deployable(self.graph.offers[candidate.number])
 
     @cached_property
+    def _usable(self) -> list[Candidate]:
+        return [candidate for candidate in self.candidates if self.deploy_problem(candidate) is None]
+
+    @cached_property
     def deployable(self) -> Front[Found]:
         """The exact front over placements that can be stood up: all nodes at one site, every offer deployable."""
-        usable = [candidate for candidate in self.candidates if self.deploy_problem(candidate) is None]
-        return self.search(usable, one_site=True).front()
+        return self.search(self._usable, one_site=True).front()
 
     @cached_property
     def overall(self) -> Front[Found]:
         """The exact front over all placements; of equal vectors the deployable one stays."""
-        return self.search(self.candidates).front(self.deployable)
+        settled = frozenset([candidate.number for candidate in self._usable])
+        return replace(self.search(self.candidates), settled=settled).front(self.deployable)
 
     def cheapest(self) -> tuple[Vector, Found] | None:
         """Return the cheapest placement of all, deployable or not, or None without any."""

@@ -31,6 +31,8 @@ class Past(NamedTuple):
     """The sites of its region, as bits, where the same kind is to be had that is better by price or id; none: 0."""
     places: Mapping[Kind, int]
     """The regions, as bits, where a kind is to be had."""
+    done: frozenset[Kind]
+    """Kinds all of whose offers are settled."""
 
 
 def worth_keeping(offers: list[Candidate]) -> list[Candidate]:
@@ -85,7 +87,12 @@ def past_of(shelves: Shelves, settled: frozenset[int]) -> Past:
         kind: sum([bits.setdefault(region, 1 << len(bits)) for region in {site[:2] for site in sites}])
         for kind, sites in shelves.items()
     }
-    return Past(settled, covers_of(shelves), places)
+    done = [
+        kind
+        for kind, sites in (shelves.items() if settled else ())
+        if all(offer.number in settled for shelf in sites.values() for offer in shelf)
+    ]
+    return Past(settled, covers_of(shelves), places, frozenset(done))
 
 
 class Group:
@@ -128,6 +135,11 @@ class Group:
         for offer in self.offers:
             found &= self._past.covers.get(offer.number, 0)
         return found
+
+    @cached_property
+    def done(self) -> bool:
+        """Whether all offers of its kinds were placed before, at one site."""
+        return bool(self._past.done) and all(kind in self._past.done for kind in self.kinds)
 
     @cached_property
     def places(self) -> int:

@@ -110,22 +110,24 @@ class Nodes:
             for place, part in zip(places, parts, strict=True):
                 changed[place] = part
             joint = node.joint
-            if node.spread is Spread.ANY and joint is None and not self._meet(changed):
-                if self._scoring.demand.one_site:
+            if node.spread is Spread.ANY and joint is None:
+                joint = self._at_best(changed)
+                if joint is not None and self._scoring.demand.one_site:
                     continue
-                joint = self._far
             smaller = Node(tuple(changed), node.counts, node.start, node.end, node.spread, joint)
             if node.spread is Spread.ANY:
                 yield smaller
             else:
                 yield from self._checked(smaller)
 
-    def _meet(self, slots: Sequence[Group]) -> bool:
-        """Return whether some region has something of every group."""
+    def _at_best(self, slots: Sequence[Group]) -> Joint | None:
+        """Return the best that may join pools of some groups; None: one site."""
         places = -1
         for group in slots:
             places &= group.places
-        return places != 0
+        if not places:
+            return self._far
+        return self._near if all(group.done for group in slots) else None
 
     def _placed(self, node: Node) -> Iterator[Node]:
         """Yield a node whose kinds are told at each site, over each region's sites and over regions."""
