@@ -94,6 +94,7 @@ def test_the_total_is_the_exact_sum_and_no_line_is_negative_or_above_its_bound(
     cost = priced(intent, pools, loss_s)
     known = [line.usd_per_hour for line in cost.lines if line.usd_per_hour is not None]
     assert cost.total == sum(known, Decimal(0))
+    assert {line.part for line in cost.lines} == set(PARTS)
     assert cost.total == sum((cost.part(part) or Decimal(0) for part in PARTS), Decimal(0))
     for line in cost.lines:
         assert line.part in PARTS
