@@ -53,6 +53,7 @@ class Bounds:
     _least: dict[tuple[Group, int, Joint | None], float] = field(default_factory=dict)
     _paces: dict[Kind, tuple[float, float]] = field(default_factory=dict)
     _group_paces: dict[Group, tuple[float, float]] = field(default_factory=dict)
+    _overheads: dict[tuple[tuple[str, str], int], tuple[int, int | None]] = field(default_factory=dict)
 
     def loss_s(self, slots: Sequence[Group], span: Span) -> int:
         """Return the least loss: each pool of the steadiest kind, on the most nodes."""
@@ -98,20 +99,30 @@ class Bounds:
 
     def _overhead(self, slots: Sequence[Group], nodes: Sequence[int], spread: Spread) -> tuple[int, int]:
         """Return the overhead of so many nodes of each slot or a few less, known and as a budget judges it."""
+        first = slots[0].region
+        if spread is not Spread.REGIONS:
+            if first is None:
+                return 0, 0
+            known, upper = self._at(first, sum(nodes))
+            return known, known if upper is None or spread is not Spread.SITE else upper
         there: dict[tuple[str, str], int] = {}
         for group, number in zip(slots, nodes, strict=True):
             if group.region is not None:
                 there[group.region] = there.get(group.region, 0) + number
-        found = [self.scoring.overhead(*place, _coarse(number)) for place, number in there.items()]
-        known = sum([each for each, _ in found])
-        if spread is not Spread.SITE or len(found) != 1:
-            return known, known
-        upper = found[0][1]
-        return known, known if upper is None else upper
+        known = sum([self._at(place, number)[0] for place, number in there.items()])
+        return known, known
+
+    def _at(self, place: tuple[str, str], nodes: int) -> tuple[int, int | None]:
+        key = (place, nodes)
+        found = self._overheads.get(key)
+        if found is None:
+            found = self._overheads[key] = self.scoring.overhead(*place, _coarse(nodes))
+        return found
 
     def images(self, slots: Sequence[Group], span: Span) -> float:
         """Return the most throughput without the exchange: all GPUs at the pace of the slowest pool."""
-        return min([self._pace(group)[0] for group in slots]) * span.most_used * _ROUNDING
+        paces = self._group_paces
+        return min([(paces.get(group) or self._pace(group))[0] for group in slots]) * span.most_used * _ROUNDING
 
     def throughput(self, slots: Sequence[Group], span: Span, joint: Joint | None) -> float:
         """Return the most throughput: with the exchange among the fewest nodes."""
