@@ -15,8 +15,7 @@ from emporion.market.placement.candidates import STEP, Candidate
 __all__ = ["Group", "Past", "Shelves", "covers_of", "grouped", "past_of", "worth_keeping"]
 
 Name = TypeVar("Name", bound=Hashable)
-_FEW = 3
-"""Offers that are told apart at once."""
+_SPLIT = 2
 
 
 Shelves = Mapping[Kind, Mapping[Site, list[Candidate]]]
@@ -98,8 +97,9 @@ def past_of(shelves: Shelves, settled: frozenset[int]) -> Past:
 class Group:
     """Some candidates of one size, cheapest first, and the best that any of them is."""
 
-    def __init__(self, offers: Sequence[Candidate], past: Past) -> None:
-        """`offers` are sorted and not empty."""
+    def __init__(self, offers: Sequence[Candidate], past: Past, parts: tuple[Group, ...] = ()) -> None:
+        """`offers` are sorted and not empty; `parts` is what they fall into, where that is known."""
+        self._parts = parts
         self.offers = offers
         self.price = offers[0].price
         self.single = len(offers) == 1
@@ -151,21 +151,34 @@ class Group:
 
     @cached_property
     def children(self) -> tuple[Group, ...]:
-        """The groups that it falls into, at least two unless it is single."""
+        """The groups that it falls into, two unless it is single: the cheapest part of it, and the rest."""
+        parts = self._parts or self._split()
+        if len(parts) <= _SPLIT:
+            return parts
+        offers = sorted([offer for part in parts[1:] for offer in part.offers], key=lambda each: (each.price, each.id))
+        return (parts[0], Group(offers, self._past, parts[1:]))
+
+    def _split(self) -> tuple[Group, ...]:
         offers = self.offers
-        hazards = grouped(offers, lambda offer: offer.kind.hazard, self._past)
-        if len(hazards) > 1:
-            return tuple(hazards.values())
-        models = grouped(offers, lambda offer: (offer.kind.machine.gpu, offer.kind.machine.share), self._past)
-        if len(models) > 1:
-            return tuple(models.values())
-        kinds = grouped(offers, lambda offer: offer.kind, self._past)
-        if len(kinds) > 1:
-            return tuple(kinds.values())
-        if len(offers) <= _FEW:
-            return tuple([Group((offer,), self._past) for offer in offers])
+        if len(self.kinds) > 1:
+            for key in (_model, _hazard, _kind):
+                parts = tuple(grouped(offers, key, self._past).values())
+                if len(parts) > 1:
+                    return parts
         half = len(offers) // 2
         return (Group(offers[:half], self._past), Group(offers[half:], self._past))
+
+
+def _model(offer: Candidate) -> Hashable:
+    return (offer.kind.machine.gpu, offer.kind.machine.share)
+
+
+def _hazard(offer: Candidate) -> Hashable:
+    return offer.kind.hazard
+
+
+def _kind(offer: Candidate) -> Hashable:
+    return offer.kind
 
 
 def grouped(offers: Iterable[Candidate], key: Callable[[Candidate], Name], past: Past) -> dict[Name, Group]:
