@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, islice, product, starmap
 
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import Candidate, Found, grams, rounded
@@ -19,6 +20,8 @@ __all__ = ["Reasons"]
 _OVER_BUDGET = "every placement with it is over the budget"
 _SEVERAL = 2
 """Nodes enough to need joining: what one kind cannot do with itself, it cannot do with another."""
+_TRIED = 400
+"""Mixes of partners that are tried for a placement within the budget."""
 _Division = tuple[tuple[int, ...], tuple[int, ...]]
 """Sizes of machines and how many of each."""
 
@@ -31,10 +34,11 @@ class Reasons:
 
     def __post_init__(self) -> None:
         self._problems: dict[tuple[Kind, Site | None], str] = {}
+        self._kinds_near: dict[Site, dict[int, list[Kind]]] = {}
 
     def of(self, candidate: Candidate) -> str:
         """Return the reason: the sum of GPUs, what joins the nodes, the budget, or better placements."""
-        key = (candidate.kind, self._place(candidate))
+        key = (candidate.kind, candidate.site if self._bounded else None)
         problem = self._problems.get(key)
         if problem is None:
             problem = self._problems[key] = self._shape_problem(candidate) or ""
@@ -75,7 +79,7 @@ class Reasons:
         search, demand = self._search, self.choice.demand
         problem: str | None = None
         lonely = demand.join_problem((candidate.kind,), _SEVERAL)
-        near = self._kinds_at[self._place(candidate)]
+        near = self._near(candidate.site)
         for sizes, counts in self._divisions.get(candidate.size, ()):
             if lonely is not None and sum(counts) > 1:
                 problem = problem or lonely
@@ -88,6 +92,8 @@ class Reasons:
                 problem = problem or demand.join_problem(kinds, sum(counts)) or "less GPU memory in all than asked"
         if problem is not None:
             return problem
+        if self._bounded and candidate.size in self._divisions:
+            return "no machines to go with it at its site" if demand.one_site else self._too_far
         if not demand.gpus:
             return "no number of nodes fits"
         return f"no whole number of machines with {candidate.size} GPUs makes {_asked(demand)}"
@@ -134,43 +140,98 @@ class Reasons:
         return candidate.site if self.choice.demand.one_site else None
 
     @cached_property
-    def _kinds_at(self) -> dict[Site | None, dict[int, list[Kind]]]:
-        """The kinds by place and size; place None: anywhere."""
-        found: dict[Site | None, dict[int, list[Kind]]] = {None: self._search.by_size}
-        for kind, sites in self._search.shelves.items():
-            for site in sites:
-                found.setdefault(site, {}).setdefault(self._search.size(kind), []).append(kind)
+    def _bounded(self) -> bool:
+        """Whether not every site goes with every other."""
+        demand = self.choice.demand
+        return demand.one_site or demand.latency_ms is not None or demand.bandwidth_gbps is not None
+
+    @property
+    def _too_far(self) -> str:
+        demand = self.choice.demand
+        bounds = [
+            *([f"{demand.latency_ms:g} ms"] if demand.latency_ms is not None else []),
+            *([f"{demand.bandwidth_gbps:g} Gb/s"] if demand.bandwidth_gbps is not None else []),
+        ]
+        return f"no machines to go with it within {' and '.join(bounds)}"
+
+    def _near(self, site: Site) -> dict[int, list[Kind]]:
+        """Return the kinds, by size, that may stand in a placement with a machine at a site."""
+        if not self._bounded:
+            return self._search.by_size
+        found = self._kinds_near.get(site)
+        if found is None:
+            found = self._kinds_near[site] = {}
+            for kind, sites in self._search.shelves.items():
+                if any(self._joined(site, other) for other in sites):
+                    found.setdefault(self._search.size(kind), []).append(kind)
         return found
 
+    def _joined(self, one: Site, other: Site) -> bool:
+        """Return whether nodes of a placement may stand at both sites."""
+        return not self._bounded or one == other or self.choice.demand.accepts_link(self.choice.graph.link(one, other))
+
     def _within_budget(self, candidate: Candidate) -> bool:
-        """Return whether a lower bound of the placements with an offer is within the budget."""
-        search, least, place = self._search, self._least_by_size, self._place(candidate)
-        if search.tariff.ceiling(self.choice.demand.low) is None:
+        """Return whether any placement with an offer is within the budget.
+
+        Of several partners the `_TRIED` cheapest mixes are tried; when all of them are only just over it, it may say so
+        of an offer that a dearer machine at a cheaper site would bring within.
+        """
+        if self._search.tariff.ceiling(self.choice.demand.low) is None:
             return True
-        for sizes, counts in self._divisions[candidate.size]:
-            if any((size, place) not in least for size in sizes):
+        return any(self._affordable(candidate, sizes, counts) for sizes, counts in self._divisions[candidate.size])
+
+    def _affordable(self, candidate: Candidate, sizes: tuple[int, ...], counts: tuple[int, ...]) -> bool:
+        """Return whether a placement of such machines with an offer among them is within the budget."""
+        search, least, place = self._search, self._least_by_size, self._place(candidate)
+        if any((size, place) not in least for size in sizes):
+            return False
+        own = sizes.index(candidate.size)
+        gpus = sum(size * count for size, count in zip(sizes, counts, strict=True))
+        prices = [candidate.price if i == own else least[size, place] for i, size in enumerate(sizes)]
+        bound = sum(price * count for price, count in zip(prices, counts, strict=True))
+        if not search.affordable(bound, gpus):
+            return False
+        shelves = [
+            [candidate] if i == own else list(self._partners(candidate, size, count, bound - price * count, gpus))
+            for i, (size, price, count) in enumerate(zip(sizes, prices, counts, strict=True))
+        ]
+        for chosen in islice(product(*shelves), _TRIED):
+            if len({each.id for each in chosen}) < len(chosen):
                 continue
-            gpus = sum(size * count for size, count in zip(sizes, counts, strict=True))
-            if len(sizes) == 1:
-                loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
-                cost = search.costs([(candidate, counts[0])], loss_s)[1]
-            else:
-                own = sizes.index(candidate.size)
-                prices = [candidate.price if i == own else least[size, place] for i, size in enumerate(sizes)]
-                compute = sum(price * count for price, count in zip(prices, counts, strict=True))
-                cost = compute + (search.overhead(*place[:2], sum(counts))[0] if place else 0)
-            if search.affordable(cost, gpus):
-                return True
+            kinds = tuple(each.kind for each in chosen)
+            sites = [each.site for each in chosen]
+            if search.serves(kinds, counts) and all(starmap(self._joined, combinations(sites, 2))):
+                loss_s = round(search.stability(kinds, counts).loss_s_per_day)
+                _, judged = search.costs(list(zip(chosen, counts, strict=True)), loss_s)
+                if search.affordable(judged, gpus):
+                    return True
         return False
+
+    def _partners(self, candidate: Candidate, size: int, count: int, rest: int, gpus: int) -> Iterator[Candidate]:
+        """Yield the offers of a size of which `count` may stand with an offer, cheapest first, while affordable.
+
+        `rest` is what the other machines cost at least.
+        """
+        left = _TRIED
+        for each in self._by_size.get((size, self._place(candidate)), ()):
+            if not left or not self._search.affordable(rest + each.price * count, gpus):
+                return
+            if each is not candidate and self._joined(candidate.site, each.site):
+                left -= 1
+                yield each
+
+    @cached_property
+    def _by_size(self) -> dict[tuple[int, Site | None], list[Candidate]]:
+        """The candidates by size of machine and place, cheapest first."""
+        found: dict[tuple[int, Site | None], list[Candidate]] = {}
+        for candidate in sorted(self.choice.candidates, key=lambda each: (each.price, each.id)):
+            found.setdefault((candidate.size, self._place(candidate)), []).append(candidate)
+        return found
 
     @cached_property
     def _least_by_size(self) -> dict[tuple[int, Site | None], int]:
         """The least price by size of machine and place."""
-        least: dict[tuple[int, Site | None], int] = {}
-        for candidate in self.choice.candidates:
-            key = (candidate.size, self._place(candidate))
-            least[key] = min(candidate.price, least.get(key, candidate.price))
-        return least
+        return {key: some[0].price for key, some in self._by_size.items()}
 
 
 def _asked(demand: Demand) -> str:
