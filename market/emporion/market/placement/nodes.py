@@ -55,7 +55,7 @@ class Nodes:
         self._counted = counted(scoring.demand)
         self._near = Joint(*scoring.links.best(same_region=True), 2)
         self._far = Joint(*scoring.links.best(same_region=False), 2)
-        self._sites: dict[Kind, dict[Site, Group]] = {}
+        self._sites: dict[tuple[Kind, Site], Group] = {}
         self._regions: dict[tuple[Kind, int], dict[_Region, Group]] = {}
         self._anywhere: dict[tuple[Kind, int], Group] = {}
         self._joints: dict[tuple[Site, ...], Joint | None] = {}
@@ -134,10 +134,11 @@ class Nodes:
         kinds = [group.kinds[0] for group in node.slots]
         if self._scoring.demand.join_problem(kinds, _SEVERAL) is not None:
             return
-        at_sites = [self._at_sites(kind) for kind in kinds]
-        for site in min(at_sites, key=len):
-            if all(site in there for there in at_sites):
-                slots = tuple([there[site] for there in at_sites])
+        needed = {kind: kinds.count(kind) for kind in kinds}
+        shelves = [(self._shelves[kind], number) for kind, number in needed.items()]
+        for site in min([shelf for shelf, _ in shelves], key=len):
+            if all(len(shelf.get(site, ())) >= number for shelf, number in shelves):
+                slots = tuple([self._at(kind, site) for kind in kinds])
                 yield from self._checked(node._replace(slots=slots, spread=Spread.SITE, joint=None))
         if self._scoring.demand.one_site:
             return
@@ -152,11 +153,11 @@ class Nodes:
             slots = tuple([self._anywhere[kind, pools] for kind in kinds])
             yield from self._checked(node._replace(slots=slots, spread=Spread.REGIONS, joint=self._far))
 
-    def _at_sites(self, kind: Kind) -> dict[Site, Group]:
-        """Return the offers of a kind by site."""
-        found = self._sites.get(kind)
+    def _at(self, kind: Kind, site: Site) -> Group:
+        """Return the offers of a kind at a site."""
+        found = self._sites.get((kind, site))
         if found is None:
-            found = self._sites[kind] = {site: Group(shelf, self._past) for site, shelf in self._shelves[kind].items()}
+            found = self._sites[kind, site] = Group(self._shelves[kind][site], self._past)
         return found
 
     def _in_regions(self, kind: Kind, pools: int) -> dict[_Region, Group]:
