@@ -10,19 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Decimal
 from functools import partial
-from itertools import combinations
 
 from emporion.market.budget import Ceiling
 from emporion.market.intent.model import Budget, Intent
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation
 from emporion.market.placement.relax import usd
+from emporion.market.placement.smallest import smallest_sets
 from emporion.market.stages.graph import StageGraph
 from emporion.market.stages.views import own_key
 
 __all__ = ["graph_relaxations"]
 
-_TOGETHER = 3
 _CENT = Decimal("0.01")
 
 
@@ -41,18 +40,13 @@ class _Way:
 def graph_relaxations(graph: StageGraph) -> list[Relaxation]:
     """Return the smallest changes, cheapest first; none when no change of these keys helps."""
     ways = [*_budgets(graph), *_carbon(graph), *_stage_keys(graph)]
-    if not ways or _cheapest(_opened(graph, ways)) is None:
-        return []
-    for size in range(1, min(_TOGETHER, len(ways)) + 1):
-        found = [each for some in combinations(ways, size) for each in _relaxed(graph, some)]
-        if found:
-            return sorted(found, key=lambda each: (each.total_usd_per_hour, each.change))
-    kept = list(ways)
-    for way in ways:
-        rest = [each for each in kept if each is not way]
-        if _cheapest(_opened(graph, rest)) is not None:
-            kept = rest
-    return list(_relaxed(graph, kept))
+
+    def serves(keys: frozenset[int]) -> bool:
+        return _cheapest(_opened(graph, [ways[key] for key in sorted(keys)])) is not None
+
+    sets = smallest_sets(len(ways), serves)
+    found = [each for keys in sets for each in _relaxed(graph, [ways[key] for key in keys])]
+    return sorted(found, key=lambda each: (each.total_usd_per_hour, each.change))
 
 
 def _cheapest(graph: StageGraph) -> Decimal | None:
