@@ -69,7 +69,7 @@ class Search(Scoring):
         walk = _Walk(self)
         for vector, _, found in start.points if start else ():
             walk.take(_Leaf(vector, (), found))
-        return Front([*walk.points()])
+        return Front(walk.points())
 
 
 class _Leaf(NamedTuple):
