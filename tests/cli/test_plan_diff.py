@@ -121,3 +121,19 @@ def test_without_a_pin_there_is_nothing_to_compare(emporion: Emporion, flag: str
     ran = emporion("plan", flag, "demo", *SHOP)
     assert (ran.code, ran.out) == (2, "")
     assert f"[{code}]" in ran.err
+
+
+def test_images_that_nobody_could_be_asked_for_are_said(
+    emporion: Emporion, pinned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ROLE_ARN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(pinned.with_name("none")))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    pinned.write_text(pinned.read_text().replace("emporion:world: local", "emporion:world: real"))
+    ran = emporion("plan", "--diff", "demo", *SHOP)
+    assert ran.code == 0
+    assert "pinning again would change nothing, but perhaps images" in ran.out
+    assert "images were not looked up: " in ran.err
+    assert emporion("plan", "--diff", "demo", *SHOP, "--json").document["images_not_looked_up"]

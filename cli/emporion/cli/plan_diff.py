@@ -130,7 +130,8 @@ def _text(found: Comparison, stack: str) -> Iterator[str]:
     yield f"{stack}: pinned {pinned.planned_at[:10]} over prices of {pinned.catalogue_as_of}, compared with today's"
     yield ""
     if not diff.changes:
-        yield f"${money(pinned.usd_per_hour)}/hr as pinned; pinning again would change nothing"
+        perhaps = ", but perhaps images" if found.no_images else ""
+        yield f"${money(pinned.usd_per_hour)}/hr as pinned; pinning again would change nothing{perhaps}"
         return
     for each in diff.changes:
         yield change_text(each) + ("" if each.usd_per_hour is None else f" ({each.usd_per_hour:+.2f} $/hr)")
