@@ -68,7 +68,7 @@ def _blocks(plan: Document, width: int, today: date | None, chart: str) -> Itera
 def wish(intent: Document) -> str:
     """Return the normalised wish in one line, the unit in each name: what was understood is shown."""
     if intent.get("stages"):
-        return "; ".join(f"{one['name']} {_asked({**intent, **one})}" for one in intent["stages"])
+        return "; ".join(f"{one['name']} {_asked({**intent, **one}) or _asked(intent)}" for one in intent["stages"])
     return _asked(intent)
 
 
@@ -165,7 +165,7 @@ def _row(one: Document, *, apart: bool) -> list[str | None]:
         str(one["gpus"]),
         least + money(cost["total"]),
         least + money(cost["per_gpu"]),
-        _speed(one["performance"]),
+        _speed(one),
         _number(one["objectives"]["loss_s_per_day"]),
     ]
 
@@ -183,9 +183,8 @@ def _number(value: float | str | None) -> str | None:
     return None if value is None else format(Decimal(str(value)), ".0f")
 
 
-def _speed(performance: Document) -> str | None:
-    images = _number(performance["images_per_second"])
-    return f"~{images}" if images and performance["derived"] else images
+def _speed(one: Document) -> str:
+    return f"{'~' if one['performance']['derived'] else ''}{one['objectives']['throughput']:g}"
 
 
 def cost_text(best: Document, title: str, width: int) -> str:
