@@ -88,8 +88,8 @@ def front_blocks(plan: Document, detailed: Collection[str]) -> list[Block]:
     """Return the solutions and the placements that cannot be stood up, with links to those whose costs are shown."""
     found = []
     if plan["solutions"]:
-        deployable = any(one["deployable"] for one in plan["solutions"])
-        caption = "Solutions, ★ recommended" if deployable else "Solutions, none of which can be stood up"
+        best = any(one["recommended"] for one in plan["solutions"])
+        caption = "Solutions, ★ recommended" if best else "Solutions, none of which can be stood up"
         found.append(_placements(caption, plan["solutions"], detailed))
     if plan["not_deployable"]:
         found.append(_placements("Not deployable, for comparison", plan["not_deployable"], detailed))
@@ -108,7 +108,9 @@ def _placements(caption: str, placements: Sequence[Document], detailed: Collecti
             [
                 f"{one['rank']}{' ★' if one['recommended'] else ''}",
                 machines(one),
-                " + ".join(dict.fromkeys(node["gpu"] or "?" for node in one["nodes"])),
+                " + ".join(
+                    dict.fromkeys(node["gpu"] or ("?" if node["gpus_per_node"] else "-") for node in one["nodes"])
+                ),
                 str(one["gpus"]),
                 _least(one) + money(one["cost"]["total"]),
                 _least(one) + money(one["cost"]["per_gpu"], 3),
