@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from emporion.cli.layout import WIDE, fold
+from emporion.cli.layout import WIDE, clean, fold
 from emporion.cli.plan_view import cost_text
 from emporion.cli.render import age, money, table
 
@@ -35,7 +35,7 @@ def _blocks(document: Document, width: int, today: date | None) -> Iterator[str]
             f"{facts['market']} of {facts['as_of'] or 'no date'}{old}: {facts['source']}"
         ),
     ]
-    yield "\n".join(line for text in lines for line in fold(text, width, "  "))
+    yield "\n".join(line for text in lines for line in fold(clean(text), width, "  "))
     for walk in document["walks"]:
         yield from _walk(walk, width)
 

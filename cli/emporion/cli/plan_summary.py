@@ -32,7 +32,12 @@ def machines(solution: Document) -> str:
 def answer(plan: Document) -> str:
     """Return the recommended solution of a plan that has one, with its price, in a few words."""
     best = recommended(plan)
-    return "none" if best is None else f"{machines(best)}, ${money(best['cost']['total'])}/hr"
+    return "none" if best is None else f"{machines(best)}, {_price(best['cost'])}"
+
+
+def _price(cost: Document) -> str:
+    """Return the price an hour, marked where it is a lower bound."""
+    return f"{'>=' if cost['unknown'] and cost['upper_total'] is None else ''}${money(cost['total'])}/hr"
 
 
 def summary(plan: Document, today: date | None) -> list[tuple[str, str]]:
@@ -42,7 +47,7 @@ def summary(plan: Document, today: date | None) -> list[tuple[str, str]]:
         return [("recommended", "none: nothing of this can be stood up")] if plan["solutions"] else []
     cost, goals = best["cost"], best["objectives"]
     worth = [
-        f"${money(cost['total'])}/hr",
+        _price(cost),
         f"{goals['throughput']:g} images/s",
         f"{goals['loss_s_per_day']} s lost a day",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_UP, Decimal
 from functools import cached_property
 
 from emporion.market.budget import ceilings, within_budget
@@ -21,6 +22,9 @@ from emporion.market.placement.reasons import Reasons
 from emporion.market.placement.rejections import reason_beforehand
 
 __all__ = ["Check", "Explanation", "Rival", "Walk", "explain"]
+
+_SHOWN = Decimal("0.0001")
+"""Places of an amount that is compared with a ceiling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ class _Walker:
             yield Check(
                 f"cost_control.{ceiling.key}",
                 ceiling.text,
-                ceiling.write(ceiling.needed(cost.judged, cost.gpus)) if judged else "?",
+                ceiling.write(ceiling.needed(cost.judged, cost.gpus).quantize(_SHOWN, ROUND_UP)) if judged else "?",
                 None if not judged else breach is None,
                 None if breach is None else breach.text,
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
+from emporion.market.units import shown
 
 __all__ = ["find_offer"]
 
@@ -32,11 +33,11 @@ def find_offer(name: str, offers: Sequence[Offer], catalogue: Catalogue) -> Offe
         if found:
             raise UserError(
                 "E-OFFER",
-                f"{len(found)} offers match {name!r}",
+                f"{len(found)} offers match {shown(name)}",
                 "--explain",
                 f"one of {_listed(found)}",
             )
-    raise UserError("E-OFFER", f"no offer is called {name!r}", "--explain", _nearest(name, offers, catalogue))
+    raise UserError("E-OFFER", f"no offer is called {shown(name)}", "--explain", _nearest(name, offers, catalogue))
 
 
 def _matching(name: str, offers: Iterable[Offer]) -> list[Offer]:
