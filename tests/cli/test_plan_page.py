@@ -9,12 +9,15 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from terminal import Emporion
+
+from emporion.cli.page.write import page as whole
 
 WISH = ("--gpus", "a100:8", "--min-vram", "40gb")
 HEAD = (
@@ -225,3 +228,16 @@ def test_pictures_are_loaded_only_where_they_are_asked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stderr.rpartition("LOADED")[2]) == []
+
+
+def test_a_page_of_500_solutions_details_some_and_always_the_recommended(emporion: Emporion) -> None:
+    document = emporion("plan", *WISH, "--json").document
+    first = document["solutions"][0]
+    many = [{**first, "rank": rank, "recommended": rank == 400} for rank in range(1, 501)]
+    text = whole({**document, "solutions": many}, {"regions": [], "links": []}, datetime(2026, 12, 1, tzinfo=UTC))
+    made = Page(text)
+    detailed = {each["id"] for tag, each in made.tags if tag == "details" and each.get("id")}
+    assert "solution-400" in detailed
+    assert len(detailed) < 100
+    dots = [x for trace in made.figures["front"]["data"] for x in trace["x"]]
+    assert len(dots) == 500 + len(document["not_deployable"])
