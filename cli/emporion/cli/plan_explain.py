@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from emporion.cli.layout import WIDE, clean, fold
-from emporion.cli.plan_view import cost_text
+from emporion.cli.plan_cost import cost_text
 from emporion.cli.render import age, money, table
 
 __all__ = ["explanation_text"]

@@ -16,7 +16,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from emporion.cli.page.figures import cost_figure, front_figure, graph_figure, tagged
+from emporion.cli.page.figures import cost_figure, front_figure, tagged
+from emporion.cli.page.graph import graph_figure
 from emporion.cli.page.tables import (
     cost_block,
     front_blocks,
