@@ -160,10 +160,12 @@ class StageGraph:
             for rank, option in enumerate(each):
                 by_place.setdefault(option.place, []).append((*option.label, rank * weight))
             fronts.append(by_place)
-        merger = Merger()
+        merger, where = Merger(), self.intent.where("stages")
         tolls = Tolls(layout, *groups_of({place for by_place in fronts for place in by_place}))
         labels = [
-            label for label in solve(fronts, self.edges, tolls, merger) if self._keeps(layout.read(label), limits)
+            label
+            for label in solve(fronts, self.edges, tolls, merger, where)
+            if self._keeps(layout.read(label), limits)
         ]
         return _Found(labels, layout, options, weights, merger.epsilon, whole)
 

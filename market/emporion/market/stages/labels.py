@@ -206,19 +206,46 @@ def _wide_front(labels: Labels) -> Labels:
 
 
 def useful(labels: Labels, bar: Labels) -> Labels:
-    """Return the labels that nothing in `bar` drops; one that is in it by its own key does not drop itself.
+    """Return the labels that nothing in `bar` drops, cheapest first; what is in it by its own key does not drop itself.
 
-    `bar` holds labels with the most added that their choice may cost beside another: what stays behind even so has no
-    use for its place.
+    `bar` holds labels, cheapest first, with the most added that their choice may cost beside another: what stays behind
+    even so has no use for its place.
     """
-    if not bar:
+    if not bar or not labels:
         return labels
+    if len(labels[0]) == _PLAIN:
+        return _plain_useful(labels, bar)
     costs = [one[0] for one in bar]
     found = []
-    for label in labels:
+    for label in sorted(labels):
         cost, key, numbers = label[0], label[-1], label[1:-1]
         for other in bar[: bisect_right(costs, cost)]:
             if (other[0] <= cost - STEP or other[-1] < key) and all(map(le, other[1:-1], numbers)):
+                break
+        else:
+            found.append(label)
+    return found
+
+
+def _plain_useful(labels: Labels, bar: Labels) -> Labels:
+    found: Labels = []
+    speeds: list[float] = []
+    losses: list[int] = []
+    settled = near = 0
+    """How much of the bar is cheaper by a step, and how much is no dearer."""
+    for label in sorted(labels):
+        cost, speed, loss, key = label
+        while settled < len(bar) and bar[settled][0] <= cost - STEP:
+            _settle(speeds, losses, bar[settled])
+            settled += 1
+        at = bisect_right(speeds, speed)
+        if at and losses[at - 1] <= loss:
+            continue
+        near = max(near, settled)
+        while near < len(bar) and bar[near][0] <= cost:
+            near += 1
+        for other in bar[settled:near]:
+            if other[1] <= speed and other[2] <= loss and other[3] < key:
                 break
         else:
             found.append(label)
