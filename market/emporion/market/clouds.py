@@ -55,8 +55,12 @@ class CloudError:
     """Where the row comes from, with its date."""
 
 
-_NAMED_CODE = re.compile(r"\bapi error (?P<go>[A-Z][\w.]*):|\bAn error occurred \((?P<python>[A-Z][\w.]*)\)")
-"""How the Go and the Python SDK name a code: `… api error Code: text`, `An error occurred (Code) when calling …`."""
+_NAMED_CODE = re.compile(
+    r"\bapi error (?P<go>[A-Z][\w.]*):|\bAn error occurred \((?P<python>[A-Z][\w.]*)\)"
+    r'|\bCode="(?P<azure>[A-Za-z][\w.]*)"'
+)
+"""How SDKs name a code: `… api error Code: text` (Go), `An error occurred (Code) when calling …` (Python), and
+Azure's `Code="Code" Message="text"`, where an outer code may stand before the one that says why."""
 
 
 def classify(errors: Mapping[str, CloudError], text: str) -> CloudError | None:
@@ -65,7 +69,7 @@ def classify(errors: Mapping[str, CloudError], text: str) -> CloudError | None:
     A code that an SDK names comes first, then a known code anywhere in the text, then a row's phrases. A named code
     that no row has comes back as kind `other` with the text itself as `what`: kept verbatim, never swallowed.
     """
-    named = [match["go"] or match["python"] for match in _NAMED_CODE.finditer(text)]
+    named = [match[match.lastgroup or 0] for match in _NAMED_CODE.finditer(text)]
     for code in named:
         if code in errors:
             return errors[code]
