@@ -24,7 +24,7 @@ from emporion.market.placement.front import Front, Key, Vector
 from emporion.market.placement.groups import Group, worth_keeping
 from emporion.market.placement.nodes import Node, Nodes
 from emporion.market.placement.scoring import Scoring
-from emporion.market.placement.staircase import Staircase
+from emporion.market.placement.staircase import Blocks, Staircase
 
 __all__ = ["Search"]
 
@@ -88,7 +88,7 @@ class _Walk:
         self._bounds = Bounds(search)
         self._nodes = Nodes(search, self._bounds, search.shelves, search.settled)
         self._carbon = not search.by_cost and any(offer.carbon for offer in search.candidates)
-        self._stairs = Staircase(carbon=self._carbon)
+        self._stairs = Blocks() if self._carbon else Staircase()
         self._heap: list[tuple[int, float, int, int, int, int | Key, Node | _Leaf]] = []
         """By the vector; of equal ones nodes before placements, placements by their keys."""
         self._number = count()
