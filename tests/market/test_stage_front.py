@@ -65,11 +65,12 @@ def edge(producer: int, consumer: int, size: int, hours: int) -> Edge:
 
 @st.composite
 def problems(draw: st.DrawFn, layout: Layout, shape: str = "any") -> Problem:
-    count = draw(st.integers(1, 5)) if shape == "any" else {"chain": 4, "diamond": 4}[shape]
+    count = draw(st.integers(1, 5)) if shape == "any" else {"chain": 4, "diamond": 4, "fan": 7}[shape]
     places = draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=4, unique=True))
     pairs = {
         "chain": [(0, 1), (1, 2), (2, 3)],
         "diamond": [(0, 1), (0, 2), (1, 3), (2, 3)],
+        "fan": [pair for middle in range(1, 6) for pair in ((0, middle), (middle, 6))],
         "any": [(one, other) for other in range(count) for one in range(other) if draw(st.booleans())],
     }[shape]
     sizes, hours = st.sampled_from([0, 1, 10, 100, 1000]), st.sampled_from([1, 10])
@@ -77,7 +78,9 @@ def problems(draw: st.DrawFn, layout: Layout, shape: str = "any") -> Problem:
     stages = [
         draw(
             st.lists(
-                st.tuples(st.sampled_from(places), numbers(layout, with_gpus=stage % 3 != 2)), min_size=1, max_size=5
+                st.tuples(st.sampled_from(places), numbers(layout, with_gpus=stage % 3 != 2)),
+                min_size=1,
+                max_size=2 if shape == "fan" else 5,
             )
         )
         for stage in range(count)
@@ -130,7 +133,7 @@ PLAIN, CARBON = Layout(), Layout(carbon=True)
 BUDGET = Layout(judged=True, gpus=True, run=True)
 
 
-@pytest.mark.parametrize("shape", ["any", "chain", "diamond"])
+@pytest.mark.parametrize("shape", ["any", "chain", "diamond", "fan"])
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_the_front_is_that_of_every_combination(shape: str, data: st.DataObject) -> None:

@@ -33,12 +33,7 @@ class Core:
 
     def __init__(self, graph: Fold, stages: Sequence[int]) -> None:
         self._graph, self._tolls, self._merger = graph, graph.tolls, graph.merger
-        beside: dict[int, set[int]] = {stage: set() for stage in stages}
-        for edge in graph.edges:
-            if edge.producer in beside:
-                beside[edge.producer].add(edge.consumer)
-                beside[edge.consumer].add(edge.producer)
-        self._stages = _order(beside)
+        self._stages = _order(graph.neighbours(stages))
         number = {stage: index for index, stage in enumerate(self._stages)}
         self._edges = [
             (edge, number[edge.producer], number[edge.consumer]) for edge in graph.edges if edge.producer in number

@@ -34,6 +34,15 @@ class Fold:
         """Return the edges of a stage."""
         return [edge for edge in self.edges if stage in {edge.producer, edge.consumer}]
 
+    def neighbours(self, part: Sequence[int]) -> dict[int, set[int]]:
+        """Return the neighbours of each of some stages."""
+        found: dict[int, set[int]] = {stage: set() for stage in part}
+        for edge in self.edges:
+            if edge.producer in found:
+                found[edge.producer].add(edge.consumer)
+                found[edge.consumer].add(edge.producer)
+        return found
+
     def fold(self) -> None:
         """Fold every stage with one neighbour into it, until there is none."""
         while True:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from emporion.market.stages.bundle import Bundle, ends_of
 from emporion.market.stages.clusters import Core
 from emporion.market.stages.fold import Fold, Fronts
 from emporion.market.stages.labels import Labels, Merger
@@ -41,6 +42,18 @@ def solve(
     graph.fold()
     whole: Labels | None = None
     for part in graph.components():
-        front = graph.alone(part[0]) if len(part) == 1 else Core(graph, part).front()
+        front = graph.alone(part[0]) if len(part) == 1 else _core(graph, part)
         whole = front if whole is None else merger.together(whole, front)
     return whole or []
+
+
+def _core(graph: Fold, part: Sequence[int]) -> Labels:
+    """Return the front over connected stages each of which has two neighbours or more."""
+    ends = ends_of(graph.neighbours(part))
+    if ends is not None and len(part) >= _MANY + len(ends):
+        return Bundle(graph, *ends, [stage for stage in part if stage not in ends]).front()
+    return Core(graph, part).front()
+
+
+_MANY = 5
+"""So many stages between the same two are solved as a bundle."""
