@@ -62,15 +62,19 @@ class Counts:
     def floor(self, prices: Sequence[int], span: Span) -> int:
         """Return the least that any division of a range can be worth, each machine at its price.
 
-        Of every division the sum of sizes is the demand or more: what the other machines leave is paid for at the
-        price per size of the last.
+        The fewest of each, then what is missing from the cheapest per size, in fractions, up to the most of each.
         """
-        sizes, size, price = self.sizes, self.sizes[-1], prices[-1]
-        worth = price * self.low
-        for number in range(len(sizes) - 1):
-            more = prices[number] * size - price * sizes[number]
-            worth += more * (span.least[number] if more > 0 else span.most[number])
-        return worth // size
+        sizes = self.sizes
+        worth, rest = 0, self.low
+        for price, size, least in zip(prices, sizes, span.least, strict=True):
+            worth += price * least
+            rest -= size * least
+        order = range(len(sizes)) if rest > 0 else ()
+        for slot in sorted(order, key=lambda each: prices[each] / sizes[each]):
+            take = min(rest, sizes[slot] * (span.most[slot] - span.least[slot]))
+            worth += prices[slot] * take // sizes[slot]
+            rest -= take
+        return worth
 
 
 def counted(demand: Demand) -> Demand:
