@@ -143,14 +143,15 @@ class StageGraph:
             gpus=any(each.per_gpu for each in every),
             run=any(each.key == "max_total" for each in every),
         )
-        options: list[list[Option]] = []
+        found: dict[int, list[Option]] = {}
         whole = True
-        for choice, hours in zip(self.choices, map(self._whole, self.hours), strict=True):
-            here, complete = self._options(choice, layout, hours, usable=usable, by_cost=by_cost)
+        for number in sorted(range(len(self.choices)), key=lambda each: len(self.choices[each].graph.offers)):
+            choice, hours = self.choices[number], self._whole(self.hours[number])
+            found[number], complete = self._options(choice, layout, hours, usable=usable, by_cost=by_cost)
             whole = whole and complete
-            if not here:
+            if not found[number]:
                 return _Found([], layout, [], [], 0.0, whole)
-            options.append(here)
+        options = [found[number] for number in range(len(self.choices))]
         weights = [1]
         for each in reversed(options[1:]):
             weights.insert(0, weights[0] * len(each))

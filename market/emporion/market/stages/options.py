@@ -35,6 +35,8 @@ from emporion.market.stages.views import Place
 __all__ = ["Option", "StageOptions"]
 
 _PLAIN = Layout()
+_REGIONAL = frozenset({"constraints.providers", "constraints.regions"})
+"""Constraints that hold for all sites of a place alike."""
 Breed = tuple[Kind, int, tuple[tuple[int, int], ...]]
 
 
@@ -50,12 +52,12 @@ class Option(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _shelves(graph: ResourceGraph) -> dict[Place, list[list[int]]]:
-    """Return by place the numbers of the offers of each spec and kind, cheapest first; no intent changes this."""
+def _shelves(graph: ResourceGraph, *, by_spec: bool) -> dict[Place, list[list[int]]]:
+    """Return by place the numbers of the offers of each kind (or spec and kind), cheapest first; no intent counts."""
     found: dict[Place, dict[tuple[int, int], list[int]]] = {}
     places = [site[:2] for site in graph.site_list]
     for number, (site, spec, kind) in enumerate(zip(graph.sites, graph.specs, graph.kinds, strict=True)):
-        found.setdefault(places[site], {}).setdefault((spec, kind), []).append(number)
+        found.setdefault(places[site], {}).setdefault((kind, spec if by_spec else 0), []).append(number)
     prices, offers = graph.prices, graph.offers
     for shelves in found.values():
         for numbers in shelves.values():
@@ -78,6 +80,7 @@ class StageOptions:
     _worth: dict[tuple[tuple[Kind, ...], tuple[int, ...]], tuple[float, int] | None] = field(default_factory=dict)
     _counts: dict[tuple[int, ...], list[tuple[int, ...]]] = field(default_factory=dict)
     _deploys: dict[tuple[int, Place, bool], bool] = field(default_factory=dict)
+    _passes: dict[int, bool] = field(default_factory=dict)
 
     @cached_property
     def _search(self) -> Search:
@@ -86,7 +89,9 @@ class StageOptions:
     def at_places(self) -> dict[Place, list[Option]]:
         """Return the front of the stage at each place where it has one, by place."""
         found = {}
-        for place, shelves in sorted(_shelves(self.choice.graph).items()):
+        for place, shelves in sorted(self._shelves.items()):
+            if self._barred(shelves[0][0]):
+                continue
             options = self._front(place, [each for shelf in shelves for each in self._first(place, shelf)])
             if options:
                 found[place] = options
@@ -99,23 +104,36 @@ class StageOptions:
 
     # Offers
 
-    @cached_property
-    def _spec_passes(self) -> list[bool]:
-        tests = [each.test for each in self.choice.constraints if each.scope is Scope.MACHINE]
-        return [all(test(offer) is None for test in tests) for offer in self.choice.graph.spec_offers]
+    @property
+    def _shelves(self) -> dict[Place, list[list[int]]]:
+        """The offers by place; where emission and quotas count, offers of one spec alone are alike in them."""
+        return _shelves(self.choice.graph, by_spec=self.choice.carbon or bool(self.choice.terms.quotas))
 
     @cached_property
-    def _rest(self) -> Sequence[Callable[[Offer], str | None]]:
-        return [each.test for each in self.choice.constraints if each.scope is not Scope.MACHINE]
+    def _tests(self) -> dict[Scope, list[Callable[[Offer], str | None]]]:
+        return {
+            scope: [each.test for each in self.choice.constraints if each.scope is scope and each.key not in _REGIONAL]
+            for scope in Scope
+        }
+
+    def _barred(self, number: int) -> bool:
+        """Return whether a constraint on providers or regions keeps out the place of an offer."""
+        offer = self.choice.graph.offers[number]
+        return any(each.test(offer) is not None for each in self.choice.constraints if each.key in _REGIONAL)
 
     def _passing(self, place: Place, shelf: Sequence[int]) -> Iterator[int]:
         """Yield the offers of a shelf that pass every constraint, cheapest first."""
-        graph, tests = self.choice.graph, self._rest
-        if not self._spec_passes[graph.specs[shelf[0]]]:
-            return
+        graph, known = self.choice.graph, self._passes
+        tests = [*self._tests[Scope.PLACE], *self._tests[Scope.OFFER]]
+        of_machine = self._tests[Scope.MACHINE]
         for number in shelf:
-            offer = graph.offers[number]
-            if all(test(offer) is None for test in tests) and (not self.usable or self._deploys_at(number, place)):
+            spec = graph.specs[number]
+            passes = known.get(spec)
+            if passes is None:
+                passes = known[spec] = all(test(graph.spec_offers[spec]) is None for test in of_machine)
+            if not passes or (tests and any(test(graph.offers[number]) is not None for test in tests)):
+                continue
+            if not self.usable or self._deploys_at(number, place):
                 yield number
 
     def _deploys_at(self, number: int, place: Place) -> bool:
@@ -268,7 +286,7 @@ class StageOptions:
     def _sites(self, place: Place) -> dict[Site, dict[Breed, list[Candidate]]]:
         """Return the offers of a place that can stand in a mix, by site and breed."""
         found: dict[Site, list[Candidate]] = {}
-        for shelf in _shelves(self.choice.graph)[place]:
+        for shelf in self._shelves[place]:
             for number in self._passing(place, shelf):
                 candidate = self._candidate(number)
                 found.setdefault(candidate.site, []).append(candidate)
