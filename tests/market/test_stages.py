@@ -102,6 +102,7 @@ def test_the_pipeline_recommends_a_placement_though_it_is_stood_up_stage_by_stag
     with pytest.raises(UserError) as caught:
         images_needed(plan)
     assert (caught.value.code, caught.value.exit_code) == ("E-DEPLOY", ExitCode.INFEASIBLE)
+    assert "an intent with 3 stages" in caught.value.what
 
 
 def test_a_tpu_stage_is_placed_and_said_to_have_no_component(bundled: Catalogue) -> None:
@@ -291,3 +292,18 @@ def test_carbon_is_the_sum_over_the_stages(intent_of: IntentOf, market: Catalogu
     assert {each.vector.carbon for each in within.solutions} == {least}
     none = planned(intent_of(CHAIN % "1gb" + f"constraints: {{max_carbon: {least - 1}g/h}}"), market)
     assert [(each.change, each.after) for each in none.relaxations][:1] == [("constraints.max_carbon", f"{least}g/h")]
+
+
+def test_stages_that_branch_and_join_in_too_many_ways_are_refused_where_they_are_said(
+    intent_of: IntentOf, market: Catalogue
+) -> None:
+    names = [f"s{number}" for number in range(13)]
+    stages = [
+        f"  - {{name: {name}, resources: {{gpus: t4:1}}, data_out: [{{size: 900gb}}], hours: 1"
+        f"{f', needs: [{chr(44).join(names[:number])}]' if number else ''}}}"
+        for number, name in enumerate(names)
+    ]
+    with pytest.raises(UserError) as caught:
+        planned(intent_of("name: x\nscheduler: none\nstages:\n" + "\n".join(stages)), market)
+    assert (caught.value.code, caught.value.exit_code) == ("E-STAGES", ExitCode.BAD_INPUT)
+    assert "intent.yaml:3" in (caught.value.where or "")

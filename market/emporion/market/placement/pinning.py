@@ -80,6 +80,14 @@ def pin_problem(plan: Plan) -> UserError:
     if plan.error is not None:
         return plan.error
     problems = dict.fromkeys(each.deploy_problem for each in plan.solutions if each.deploy_problem)
+    if plan.recommended is not None:
+        return UserError(
+            "E-DEPLOY",
+            f"an intent with {len(plan.intent.stages)} stages cannot be stood up at once in this version",
+            plan.intent.where("stages"),
+            "write each stage as an intent of its own, with the place that the plan gives it",
+            ExitCode.INFEASIBLE,
+        )
     return UserError(
         "E-DEPLOY",
         f"no placement of this plan can be stood up: {'; '.join(list(problems)[:_PROBLEMS])}",

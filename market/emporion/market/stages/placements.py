@@ -18,7 +18,7 @@ from emporion.market.stages.options import Option
 
 __all__ = ["Placements"]
 
-_ONE_AT_A_TIME = "this version stands up one stage at a time: plan each stage as an intent of its own"
+_ONE_AT_A_TIME = "this version stands up one stage at a time: write each stage as an intent of its own"
 
 
 @dataclass
