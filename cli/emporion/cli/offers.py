@@ -15,6 +15,7 @@ __all__ = ["offers"]
         "Commands": {
             "list": "emporion.cli.offers_list:list_",
             "explain": "emporion.cli.offers_explain:explain",
+            "refresh": "emporion.cli.offers_refresh:refresh",
             "register": "emporion.cli.offers_register:register",
             "registered": "emporion.cli.offers_register:registered",
             "unregister": "emporion.cli.offers_register:unregister",

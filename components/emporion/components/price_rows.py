@@ -1,48 +1,21 @@
-"""What the live price lists of all clouds have in common: the row that they yield, and their errors."""
+"""What the live price lists of all clouds have in common: the row that they yield, and the types that are known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache
 from types import MappingProxyType
 
-from emporion.market.errors import ExitCode, UserError
 from emporion.market.offers.adapter import Row
+from emporion.market.offers.answers import money, odd
+from emporion.market.offers.dates import stamp
 from emporion.market.offers.shape import topologies
 from emporion.market.tables import rows
 from emporion.market.units import plain
 
 __all__ = ["KnownType", "PriceRow", "cpu_types", "known_types", "money", "odd", "stamp"]
-
-
-_MOST = Decimal(10) ** 12
-
-
-def odd(source: str, what: str, fix: str = "try again later; the prices of the last refresh stay") -> UserError:
-    """Return the error for an answer that is not what its source documents."""
-    return UserError("E-ADAPTER", f"prices cannot be read: {source} {what}", source, fix, ExitCode.FAILED)
-
-
-def stamp(at: datetime) -> str:
-    """Return a moment as the column `as_of` holds it: UTC, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def money(value: object, source: str, what: str) -> Decimal:
-    """Return an amount of a JSON answer, exactly as it was written.
-
-    Raises: UserError E-ADAPTER: when it is no number, below 0, or above what anything costs or measures.
-    """
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if isinstance(value, bool) or not amount.is_finite() or not 0 <= amount <= _MOST:
-        raise odd(source, f"gives {str(value)[:40]!r} as {what}")
-    return amount
 
 
 @dataclass(frozen=True, slots=True)

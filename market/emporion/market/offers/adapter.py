@@ -89,6 +89,8 @@ class Adapter:
     Raises: UserError E-ADAPTER: when the source cannot be asked or answers what is not its documented shape; rows
     yielded before it are not used: old data stays.
     """
+    lists_stock: bool = False
+    """Whether its list holds what is free at the moment: then few offers are no sign of a cut answer."""
 
 
 @cache

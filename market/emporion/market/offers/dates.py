@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-__all__ = ["moment"]
+__all__ = ["moment", "stamp"]
 
 _FORMS = {10: "%Y-%m-%d", 7: "%Y-%m", 4: "%Y"}
 """How a date is written, by its length; anything longer is a moment of ISO 8601."""
@@ -23,3 +23,8 @@ def moment(as_of: str) -> datetime:
     form = _FORMS.get(len(as_of))
     told = datetime.fromisoformat(as_of) if form is None else datetime.strptime(as_of, form).replace(tzinfo=UTC)
     return told if told.tzinfo else told.replace(tzinfo=UTC)
+
+
+def stamp(at: datetime) -> str:
+    """Return a moment as the column `as_of` holds it: UTC, to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
