@@ -27,7 +27,7 @@ from emporion.market.intent.model import (
 )
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_bundled
-from emporion.market.placement.model import Pool
+from emporion.market.pool import Pool
 
 A100 = Gpus(("a100-40gb", "a100-80gb"), ("a100",), 16, 16)
 DEMO = Intent("demo", Resources(A100), Budget(max_hourly_usd=Decimal(16)))

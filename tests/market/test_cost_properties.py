@@ -23,7 +23,7 @@ from emporion.market.intent.model import (
 )
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_bundled
-from emporion.market.placement.pools import Pool
+from emporion.market.pool import Pool
 
 
 @cache

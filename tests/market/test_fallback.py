@@ -20,8 +20,8 @@ from emporion.market.intent import Intent, intent_from_flags
 from emporion.market.intent.model import Budget, Resources
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, load_bundled
-from emporion.market.placement.pools import Pool
 from emporion.market.plan import Plan, plan_json
+from emporion.market.pool import Pool
 
 ROW = "onprem,eu,,p,H100-SXM,8,80,8,64,24,9,test,2026-12-01"
 INTENT = Intent("x", Resources(None), scheduler="none")

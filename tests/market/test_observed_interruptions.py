@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import AWS, NOW
 
+from emporion.market.figures import figure
 from emporion.market.intent import intent_from_flags
 from emporion.market.observed import NodeReading, Observed, SpotRecord
 from emporion.market.observed.spot import SpotEvents
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, load_bundled
-from emporion.market.placement.figures import figure
 from emporion.market.plan import Plan, make_plan
 from emporion.market.stability import Hazard, Recovering, hazard, observed_hazard, stability
 

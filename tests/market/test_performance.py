@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emporion.market.figures import figures
 from emporion.market.gpus import all_gpus
 from emporion.market.intent.model import Model
 from emporion.market.performance import Joint, Machine, Workload, exchange_s, gpu_speed, performance, workload
-from emporion.market.placement.figures import figures
 
 WORK = workload(Model())
 P4D = Machine("a100-40gb", 8, "nvswitch", 600.0, "efa", 400.0)

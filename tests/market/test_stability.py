@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emporion.market.ages import age_s
 from emporion.market.intent import intent_from_flags
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, load_bundled
-from emporion.market.placement.ages import age_s
 from emporion.market.stability import Hazard, Recovering, checkpoint_interval_s, hazard, recovering, stability
 
 RECOVERY = Recovering(100.0, None)

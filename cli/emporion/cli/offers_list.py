@@ -329,7 +329,7 @@ def offer_fields(offer: Offer, at: datetime) -> dict[str, Any]:
     """Return an offer as JSON has it: its fields, and what follows from them."""
     from dataclasses import asdict
 
-    from emporion.market.placement.ages import age_s
+    from emporion.market.ages import age_s
 
     seconds = age_s(offer.as_of, at)
     return {

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from emporion.market.figures import figure, figures
 from emporion.market.gpus import all_gpus
 from emporion.market.offer import Offer
 from emporion.market.performance import machine
-from emporion.market.placement.figures import figure, figures
 from emporion.market.sites import region_info, regions
 
 __all__ = ["Emission", "carbon_warnings", "emission"]

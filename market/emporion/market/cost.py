@@ -20,7 +20,7 @@ from emporion.market.gpus import all_gpus
 from emporion.market.intent.model import Gpus, Intent
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_csv
-from emporion.market.placement.model import Pool
+from emporion.market.pool import Pool
 from emporion.market.prices import Price, price_book
 from emporion.market.sites import regions
 from emporion.market.tables import DATA

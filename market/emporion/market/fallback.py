@@ -15,7 +15,7 @@ from emporion.market.cost import interruption_usd_per_hour, pool_line
 from emporion.market.cost_lines import Cost, CostLine
 from emporion.market.intent.model import Intent
 from emporion.market.offer import Market
-from emporion.market.placement.pools import Pool
+from emporion.market.pool import Pool
 
 __all__ = ["keeps_budget", "on_demand_cost"]
 

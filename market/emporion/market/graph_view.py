@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
+from emporion.market.figures import figure
 from emporion.market.gpus import all_gpus
 from emporion.market.links import Links, Site
 from emporion.market.observed import Observed
 from emporion.market.offer import Fabric, Offer
-from emporion.market.placement.figures import figure
 from emporion.market.prices import price_book
 from emporion.market.sites import is_local_zone, region_info
 

@@ -13,8 +13,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from emporion.market.figures import figure
 from emporion.market.observed.links import MeasuredLink
-from emporion.market.placement.figures import figure
 from emporion.market.sites import region_info
 
 __all__ = ["Link", "Links", "Site", "link"]

@@ -28,10 +28,10 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from emporion.market.figures import figure
 from emporion.market.gpus import all_gpus
 from emporion.market.intent.model import Model
 from emporion.market.offer import Fabric, Nvlink, Offer
-from emporion.market.placement.figures import figure
 from emporion.market.tables import rows
 
 __all__ = [

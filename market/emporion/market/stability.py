@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from emporion.market.figures import figure
 from emporion.market.intent.model import Intent
 from emporion.market.observed.spot import SpotEvents
 from emporion.market.offer import Market, Offer
-from emporion.market.placement.figures import figure
 from emporion.market.tables import rows
 
 __all__ = [

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
+from emporion.market.ages import age_s
 from emporion.market.budget import ceilings, within_budget
 from emporion.market.cost_lines import Cost, plain_usd
 from emporion.market.fallback import keeps_budget, on_demand_cost
 from emporion.market.intent.model import DataSet, FallbackRule, Intent
 from emporion.market.offer import Market
-from emporion.market.placement.ages import age_s
 from emporion.market.placement.model import Placement
 from emporion.market.transfer import checkpoint_place, dataset_place, moving_usd, on_nfs
 

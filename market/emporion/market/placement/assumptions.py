@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from emporion.market.errors import did_you_mean
+from emporion.market.figures import figure
 from emporion.market.intent.model import Intent
 from emporion.market.observed import Observed
 from emporion.market.offer import Market, Offer
 from emporion.market.performance import gpu_speed
-from emporion.market.placement.figures import figure
 from emporion.market.placement.model import Placement
 from emporion.market.sites import regions
 from emporion.market.stability import hazard

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from emporion.market.figures import figures
 from emporion.market.gpus import all_gpus
 from emporion.market.observed import Observed
 from emporion.market.offer import Market, Offer
 from emporion.market.performance import gpu_speed
-from emporion.market.placement.figures import figures
 from emporion.market.placement.model import Placement
 from emporion.market.stability import hazard
 

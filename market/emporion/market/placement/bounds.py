@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from emporion.market.figures import figure
 from emporion.market.graph import Kind
 from emporion.market.performance import Joint, exchange_s, gpu_speed
 from emporion.market.placement.candidates import full_chain
 from emporion.market.placement.counts import Counts, Span
-from emporion.market.placement.figures import figure
 from emporion.market.placement.front import four_digits
 from emporion.market.placement.groups import Group
 from emporion.market.placement.scoring import Scoring

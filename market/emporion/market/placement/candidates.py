@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
+from emporion.market.figures import figure
 from emporion.market.graph import NANO, Kind, Links, Site
 from emporion.market.performance import Joint
-from emporion.market.placement.figures import figure
 from emporion.market.placement.quotas import Limit
 
 __all__ = ["STEP", "Candidate", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded"]

@@ -14,11 +14,11 @@ from enum import StrEnum
 from functools import lru_cache
 
 from emporion.market import query
+from emporion.market.ages import age_s
 from emporion.market.carbon import emission
 from emporion.market.gpus import Gpu, GpuName, all_gpus, meets_vram, resolve_gpu
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
-from emporion.market.placement.ages import age_s
 from emporion.market.placement.candidates import grams
 from emporion.market.sites import region_matches
 from emporion.market.units import plain
@@ -178,13 +178,19 @@ def _sale(intent: Intent, now: datetime) -> list[Constraint]:
 
 def _unknown_carbon(offer: Offer) -> str | None:
     """Fail every machine whose emission is not known: a bound does not keep a ceiling."""
-    unknown = emission(offer).unknown
-    return f"carbon not known: {', '.join(unknown)}" if unknown else None
+    if not emission(offer).unknown:
+        return None
+    known = {name.split(" of ")[0] for name in emission(offer).unknown}
+    return f"carbon not known: {' and '.join(sorted(_UNKNOWN.get(name, name) for name in known))}"
+
+
+_UNKNOWN = {"grid": "grid of its region", "power": "power of its GPUs"}
 
 
 def _carbon(offer: Offer) -> str:
     found = emission(offer)
-    return f"{'at most ' if found.unknown else ''}{grams(found.mg_per_hour)} g/h per machine"
+    most, unknown = ("at most ", f", not known: {', '.join(found.unknown)}") if found.unknown else ("", "")
+    return f"{most}{grams(found.mg_per_hour)} g/h per machine{unknown}"
 
 
 def _reserved(offer: Offer, reservation: str | None) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from emporion.market.figures import figure
 from emporion.market.graph import Links, Site
 from emporion.market.offer import Fabric, Offer
-from emporion.market.placement.figures import figure
 from emporion.market.placement.model import SiteLink
 
 __all__ = ["site_links"]

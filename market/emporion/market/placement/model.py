@@ -9,7 +9,7 @@ from emporion.market.cost_lines import Cost
 from emporion.market.graph import Site
 from emporion.market.performance import Performance
 from emporion.market.placement.front import Vector
-from emporion.market.placement.pools import Pool
+from emporion.market.pool import Pool
 from emporion.market.stability import Stability
 
 __all__ = ["Placement", "Pool", "Rejection", "Relaxation", "SiteLink", "StagePart"]

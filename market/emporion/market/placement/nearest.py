@@ -13,12 +13,12 @@ from itertools import islice
 from math import ceil
 from typing import TypeVar
 
+from emporion.market.ages import age_s
 from emporion.market.budget import Ceiling
+from emporion.market.figures import figure
 from emporion.market.intent.model import Intent, Memory
 from emporion.market.offer import Market, Offer
-from emporion.market.placement.ages import age_s
 from emporion.market.placement.choose import Choice, choose
-from emporion.market.placement.figures import figure
 from emporion.market.units import format_duration, plain
 
 __all__ = [

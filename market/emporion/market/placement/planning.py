@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 
+from emporion.market.ages import age_warnings
 from emporion.market.budget import within_budget
 from emporion.market.carbon import carbon_warnings
 from emporion.market.clouds import Cloud
@@ -18,7 +19,6 @@ from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
 from emporion.market.placement.advice import cost_advice
-from emporion.market.placement.ages import age_warnings
 from emporion.market.placement.assumptions import assumed_warnings, unplaced_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error

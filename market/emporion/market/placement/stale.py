@@ -9,9 +9,9 @@ import math
 from datetime import datetime
 from typing import Any
 
+from emporion.market.ages import age_s
 from emporion.market.offers.dates import moment
 from emporion.market.pin import PinnedPlacement
-from emporion.market.placement.ages import age_s
 
 __all__ = ["pricing", "pricing_age_s", "pricing_as_of", "stale_note"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from emporion.market.ages import age_s
 from emporion.market.gpus import label_of
 from emporion.market.offer import Fabric, Market, Nvlink, Offer
-from emporion.market.placement.ages import age_s
 from emporion.market.query.kinds import Kind, gpu, label, number, packages, text, version
 from emporion.market.sites import region_info
 
