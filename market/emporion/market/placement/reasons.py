@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice, product, starmap
+from operator import mul
 
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import Candidate, Found, grams, rounded
@@ -34,6 +36,7 @@ class Reasons:
 
     def __post_init__(self) -> None:
         self._problems: dict[tuple[Kind, Site | None], str] = {}
+        self._clean: dict[tuple[int, int, Site | None], bool] = {}
         self._kinds_near: dict[Site, dict[int, list[Kind]]] = {}
 
     def of(self, candidate: Candidate) -> str:
@@ -129,11 +132,34 @@ class Reasons:
         )
 
     def _over_carbon(self, candidate: Candidate) -> str | None:
-        """Return that every placement with an offer emits too much, where this offer's machines alone do, or None."""
+        """Return that a lower bound of every placement with an offer emits too much, or None."""
         most = self.choice.tariff.carbon
-        if most is None or candidate.carbon * self._fewest(candidate) <= most:
+        if most is None:
             return None
-        return f"every placement with it emits more than {grams(most)} g/h"
+        key = (candidate.size, candidate.carbon, self._place(candidate))
+        if key not in self._clean:
+            self._clean[key] = self._may_emit(*key) <= most
+        return None if self._clean[key] else f"every placement with it emits more than {grams(most)} g/h"
+
+    def _may_emit(self, size: int, own: int, place: Site | None) -> float:
+        """Return the least that a placement emits with a machine of this size and emission; infinite without any."""
+        least = self._cleanest_by_size
+        found = math.inf
+        for sizes, counts in self._divisions[size]:
+            if all((other, place) in least for other in sizes):
+                mine = sizes.index(size)
+                each = [own if slot == mine else least[other, place] for slot, other in enumerate(sizes)]
+                found = min(found, sum(map(mul, each, counts)))
+        return found
+
+    @cached_property
+    def _cleanest_by_size(self) -> dict[tuple[int, Site | None], int]:
+        """The least emission by size of machine and place."""
+        least: dict[tuple[int, Site | None], int] = {}
+        for candidate in self.choice.candidates:
+            key = (candidate.size, self._place(candidate))
+            least[key] = min(candidate.carbon, least.get(key, candidate.carbon))
+        return least
 
     def _place(self, candidate: Candidate) -> Site | None:
         """Return where the rest of a placement must stand; None: anywhere."""
