@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = ["SCHEMA_VERSION", "connect", "file_errors", "prepare"]
@@ -68,6 +70,12 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             str(path),
             "use the newer emporion, or start over: emporion local reset",
         )
+    with FileLock(path.with_suffix(".making"), timeout=BUSY_TIMEOUT_S, mode=0o600):
+        _make(connection)
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables unless another process has; held apart, since SQLite does not wait for a change to WAL."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -80,6 +88,16 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         )
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.commit()
+
+
+def _busy(path: Path) -> UserError:
+    return UserError(
+        "E-BUSY",
+        f"the local world stayed locked for {BUSY_TIMEOUT_S:.0f} s",
+        str(path),
+        "try again; `emporion local status` shows who uses it",
+        ExitCode.FAILED,
+    )
 
 
 @contextmanager
@@ -101,14 +119,10 @@ def file_errors(path: Path) -> Iterator[None]:
                 ExitCode.FAILED,
             ) from error
         if "locked" in text:
-            raise UserError(
-                "E-BUSY",
-                f"the local world stayed locked for {BUSY_TIMEOUT_S:.0f} s",
-                str(path),
-                "try again; `emporion local status` shows who uses it",
-                ExitCode.FAILED,
-            ) from error
+            raise _busy(path) from error
         raise
+    except Timeout as error:
+        raise _busy(path) from error
     except sqlite3.DatabaseError as error:
         if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
             raise
