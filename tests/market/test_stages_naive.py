@@ -64,7 +64,7 @@ rows = st.lists(
         st.one_of(st.none(), st.integers(300, 3000)),
     ),
     min_size=1,
-    max_size=7,
+    max_size=5,
 ).map(lambda some: [*SOMETHING, *some])
 
 
