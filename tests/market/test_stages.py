@@ -211,6 +211,12 @@ def test_constraints_of_the_intent_hold_for_all_and_a_stage_narrows_them(
     assert "nothing serves stage train" in plan.error.what
 
 
+def test_queries_of_the_intent_and_of_a_stage_hold_together(intent_of: IntentOf, market: Catalogue) -> None:
+    text = CHAIN % "1gb" + "constraints: {where: 'provider == \"aws\"'}"
+    both = text.replace("cpus: 16}", "cpus: 16}, constraints: {where: 'region == \"eu-west-1\" or vcpus > 100'}")
+    assert types(planned(intent_of(both), market)) == [["cpu-w", "gpu-e"]]
+
+
 def test_a_list_of_one_stage_is_just_that_stage(intent_of: IntentOf, bundled: Catalogue) -> None:
     plain = "{name: x, resources: {gpus: a100:8}, constraints: {providers: [aws], regions: [us-*]}, model: {hours: 3}}"
     staged = """

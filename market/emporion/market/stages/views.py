@@ -125,15 +125,15 @@ def _stored(intent: Intent, stage: Stage) -> Iterator[DataSet]:
 def _narrowed(common: Constraints, own: Constraints, sites: tuple[Place, ...]) -> Constraints:
     """Return the constraints of a stage: those of the intent, narrowed by its own."""
     ages = [each for each in (common.max_price_age_s, own.max_price_age_s) if each is not None]
-    return Constraints(
+    queries = [each for each in (common.where, own.where) if each is not None]
+    return replace(
+        common,
         providers=_providers(common.providers, own.providers),
         regions=_regions(common.regions, own.regions, sites),
         local_zones=own.local_zones or common.local_zones,
         max_carbon_g_per_hour=own.max_carbon_g_per_hour,
         max_price_age_s=min(ages, default=None),
-        where=" and ".join(f"({each})" for each in (common.where, own.where) if each) or None,
-        compliance=common.compliance,
-        sandbox=common.sandbox,
+        where=" and ".join(f"({each})" for each in queries) if len(queries) > 1 else next(iter(queries), None),
     )
 
 
