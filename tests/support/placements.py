@@ -131,10 +131,11 @@ def build(
     account: str = LOCAL,
     zones: Mapping[str, str] = ZONES,
     stack: str = "dev",
+    cloud: Cloud | None = None,
     **config: str,
 ) -> Built:
-    """Run the program under mocks and return what it registered."""
-    cloud = Cloud(account, zones)
+    """Run the program under mocks, those of AWS unless another cloud is given, and return what it registered."""
+    cloud = cloud or Cloud(account, zones)
     settings = {f"emporion:{key}": value for key, value in config.items()}
     if placement is not None:
         settings["emporion:placement"] = json.dumps(placement.to_json())

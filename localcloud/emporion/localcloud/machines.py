@@ -155,7 +155,8 @@ def _no_room(world: World, rules: StandIn, region: str, launch: Launch, *, machi
         for _, (zone, kind, count) in reservations
         if kind == launch.instance_type and (over_region or zone == launch.zone)
     )
-    return None if used + held + machines <= total else _told(rules, "capacity", launch)
+    which = "capacity_spot" if launch.market == "spot" and "capacity_spot" in rules.refusals else "capacity"
+    return None if used + held + machines <= total else _told(rules, which, launch)
 
 
 def _is(machine: Resource, instance_type: str) -> bool:

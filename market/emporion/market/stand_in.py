@@ -145,6 +145,8 @@ class TypeRule:
     """Computed outputs that an input of the same name overrides, unless the value is None."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Inputs that the provider fills in when they are absent."""
+    echo: Mapping[str, Compute] = field(default_factory=dict)
+    """Outputs that come back in another form than the input of the same name: a list of ids as a map."""
     fills: Mapping[str, Any] = field(default_factory=dict)
     """Outputs that take this value when nothing else sets them."""
     named: str | None = None
@@ -259,8 +261,9 @@ class StandIn:
     machine_outputs: Callable[[Making, Launch, Sequence[str], str], Mapping[str, Any]]
     """Outputs of a machine from its launch, its private addresses and its launch time."""
     refusals: Mapping[str, Refusal]
-    """`capacity`, `reservation`, `no_reservation`, `quota`, `quota_spot`, `addresses` (templates over a `Launch` and
-    `limit`), `throttled`, `not_found` (over `noun` and `id`)."""
+    """`capacity` (and `capacity_spot` where spot has another code), `reservation`, `no_reservation`, `quota`,
+    `quota_spot`, `addresses` (templates over a `Launch` and `limit`), `throttled`, `not_found` (over `noun` and
+    `id`)."""
     message: Callable[[TypeRule, str, str, Refusal, str], str]
     """(rule, verb, id, refusal, request id) -> the provider's error text; verb is `creating`, `reading`, …"""
     shortfall: Callable[[str, Refusal], str]
@@ -282,3 +285,5 @@ class StandIn:
     """Provider configuration -> tags that every resource gets."""
     max_attempts: int
     """How often the provider tries a throttled call."""
+    region_key: str = "region"
+    """The key of the provider's configuration that holds the region."""

@@ -262,14 +262,19 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def _region(resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str:
-    """Return the region in which a resource was being made: its own `region`, else its provider's."""
+    """Return the region in which a resource was being made: its own `region`, else its provider's.
+
+    A provider calls it `region`, Azure's `location`.
+    """
     inputs = resource.get("inputs") or {}
     if isinstance(inputs.get("region"), str):
         return str(inputs["region"])
     provider = str(resource.get("provider", "")).rpartition("::")[0]
     for one in around:
-        if one["urn"] == provider and isinstance((one.get("inputs") or {}).get("region"), str):
-            return str(one["inputs"]["region"])
+        given = (one.get("inputs") or {}) if one["urn"] == provider else {}
+        found = given.get("region") or given.get("location")
+        if isinstance(found, str):
+            return found
     raise UserError(
         "E-RECOVER",
         f"{_short(resource['urn'])}: the state does not say in which region it was being made",

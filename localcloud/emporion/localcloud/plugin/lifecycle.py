@@ -10,7 +10,7 @@ from typing import Any
 from emporion.localcloud.machines import reserve, settle_group, start
 from emporion.localcloud.making import Maker
 from emporion.localcloud.plugin.diff import compare
-from emporion.localcloud.plugin.outputs import computed, given
+from emporion.localcloud.plugin.outputs import computed, echoed, given
 from emporion.localcloud.plugin.values import at_path
 from emporion.localcloud.world import Resource, World
 from emporion.market.stand_in import InUse, Reference, Refusal, StandIn, TypeRule
@@ -106,7 +106,12 @@ class Lifecycle:
         if refusal:
             return refusal
         kept = {name: value for name, value in row.outputs.items() if name not in row.inputs}
-        outputs = {**computed(self.schema, self.rule, maker, self.settled), **kept, **given(inputs)}
+        outputs = {
+            **computed(self.schema, self.rule, maker, self.settled),
+            **kept,
+            **given(inputs),
+            **echoed(self.rule, maker),
+        }
         outputs.update({name: value for name, value in self.settled.items() if name in outputs})
         changed = set(compare(self.rule, row.inputs, inputs).top)
         facts = dict(row.facts)

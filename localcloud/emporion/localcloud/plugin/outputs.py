@@ -9,7 +9,7 @@ from emporion.localcloud.making import Maker
 from emporion.localcloud.plugin.values import UNKNOWN
 from emporion.market.stand_in import TypeRule
 
-__all__ = ["computed", "given", "previewed", "previewed_update"]
+__all__ = ["computed", "echoed", "given", "previewed", "previewed_update"]
 
 Schema = Mapping[str, Any] | None
 EMPTY: Mapping[str, Any] = {"str": "", "int": 0, "float": 0, "bool": False, "list": [], "map": {}}
@@ -37,12 +37,17 @@ def computed(schema: Schema, rule: TypeRule, maker: Maker, settled: Mapping[str,
     for name, kind in always.items():
         if kind in EMPTY:
             outputs.setdefault(name, EMPTY[kind])
-    return outputs
+    return {**outputs, **echoed(rule, maker)}
 
 
-def previewed(schema: Schema, inputs: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
+def echoed(rule: TypeRule, maker: Maker) -> dict[str, Any]:
+    """Return the outputs that come back in another form than their input."""
+    return {name: echo(maker) for name, echo in rule.echo.items() if maker.inputs.get(name) is not None}
+
+
+def previewed(schema: Schema, rule: TypeRule, inputs: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known before a create: the inputs; everything that the cloud computes is unknown."""
-    outputs = given(inputs)
+    outputs = {name: UNKNOWN if name in rule.echo else value for name, value in given(inputs).items()}
     if schema:
         for name, (present, _) in schema["outputs"].items():
             if present and name not in outputs:
@@ -63,7 +68,8 @@ def previewed_update(
     """
     outputs = dict(old)
     outputs.update({name: value for name, value in settled.items() if name in outputs})
-    outputs.update(given(inputs))
+    outputs.update({name: value for name, value in given(inputs).items() if name not in rule.echo})
+    outputs.update({name: UNKNOWN for name in rule.echo if name in changed})
     if set(changed) - rule.on_update_unless:
         outputs.update({name: UNKNOWN for name in rule.on_update if name not in inputs})
     return outputs

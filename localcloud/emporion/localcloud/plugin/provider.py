@@ -66,7 +66,7 @@ class Provider:
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take over the provider's configuration."""
-        self.region = str(config.get("region") or "")
+        self.region = str(config.get(self.rules.region_key) or "")
         self.default_tags = self.rules.default_tags(config)
 
     def check(
@@ -109,7 +109,9 @@ class Provider:
         """Make something, or say what is known of it before it is made."""
         token = token_of(urn)
         if preview:
-            return Made("", previewed(self.schemas.resource(token), inputs, self._settled(inputs)), inputs), None
+            return Made(
+                "", previewed(self.schemas.resource(token), self.rule(token), inputs, self._settled(inputs)), inputs
+            ), None
         life, call = self._call("create", urn, "", inputs)
         return self.caller.make(call, life.rule, lambda: life.create(urn, inputs))
 
