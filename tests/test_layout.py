@@ -8,6 +8,7 @@ import re
 import subprocess
 import tomllib
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,18 @@ def test_a_folder_of_a_cloud_brings_its_prices_and_they_are_registered() -> None
     own = {name: value for name, value in live.items() if value.startswith("emporion.components.")}
     assert own == {name: f"emporion.components.{name}.offers:ADAPTER" for name in folders}
     assert set(live) <= set(project["optional-dependencies"])
+
+
+def test_a_market_that_only_has_prices_is_one_module_one_entry_point_and_one_extra() -> None:
+    modules = {path.stem for path in (REPO / "market/emporion/market/offers/adapters").glob("[a-z]*.py")}
+    project = pyproject()["project"]
+    live = project["entry-points"]["emporion.offers"]
+    own = {name: value for name, value in live.items() if value.startswith("emporion.market.")}
+    assert set(own.values()) == {f"emporion.market.offers.adapters.{name}:ADAPTER" for name in modules}
+    for name in own:
+        adapter = entry_points(group="emporion.offers", name=name)[name].load()
+        assert (adapter.provider, adapter.extra) == (name, name)
+        assert project["optional-dependencies"][name] == ["httpx>=0.28"]
 
 
 def exported(path: Path) -> list[str] | None:
