@@ -37,12 +37,27 @@ def matching(path: Path, rows: int, share: float = 0.4, seed: int = 7) -> None:
 
 def _moved(row: dict[str, str], number: int, dice: random.Random) -> dict[str, str]:
     """Return an offer at a price of its own and in a place of its own, so that no two rows are the same offer."""
-    moved = {**row, "zone": f"{row['zone'] or row['region'] or 'site'}-{number}"}
     factor = Decimal(dice.randint(90, 110)) / 100
-    for column in ("on_demand_usd_hr", "spot_usd_hr"):
-        if row[column]:
-            moved[column] = str(round(Decimal(row[column]) * factor, 4))
-    return moved
+    prices = {
+        column: str(round(Decimal(row[column]) * factor, 4))
+        for column in ("on_demand_usd_hr", "spot_usd_hr")
+        if row[column]
+    }
+    return {**row, **prices, **_place(row, number)}
+
+
+def _place(row: dict[str, str], number: int) -> dict[str, str]:
+    """Return a place that no other row has, spelled as ids of the provider's zones are."""
+    match row["provider"]:
+        case "aws":
+            letters = "".join(chr(97 + number // 26**power % 26) for power in range(5))
+            return {"zone": f"{letters}1-az1"}
+        case "gcp":
+            return {"zone": f"{row['region'].rstrip('0123456789')}{number}-a"}
+        case "azure":  # its zones are 1 to 9: the machine's name tells the rows apart
+            return {"zone": "", "instance_type": f"{row['instance_type']}-{number}"}
+        case _:
+            return {"zone": f"{row['zone'] or row['region'] or 'site'}-{number}"}
 
 
 def read(name: str) -> list[dict[str, str]]:
