@@ -26,6 +26,7 @@ __all__ = ["ADAPTER"]
 
 _log = logging.getLogger(__name__)
 
+_PROVIDER = "nebius"
 _SOURCE = "Nebius price page"
 _URL = "https://docs.nebius.com/compute/resources/pricing.md"
 _SECTION = re.compile(r"^#{2,5}[ \t]+(.+)$", re.MULTILINE)
@@ -74,7 +75,7 @@ def _fetch(ask: Ask) -> Iterator[Row]:
         parts = {"gpu": Decimal(shape[2]), "vcpu": Decimal(shape[3]), "ram": Decimal(shape[4])}
         for region in platform.regions or places:
             yield row(
-                provider="nebius",
+                provider=_PROVIDER,
                 region=region,
                 instance_type=name,
                 gpu=gpu,
@@ -94,7 +95,7 @@ def _machines() -> list[tuple[str, tuple[str, ...], str, str]]:
     """Return the machine types of the bundled tables with their regions, GPU and its memory."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for each in rows("offers.csv"):
-        if each["provider"] == "nebius":
+        if each["provider"] == _PROVIDER:
             found.setdefault((each["instance_type"], each["gpu"], each["gpu_vram_gb"]), []).append(each["region"])
     return [(name, tuple(places), gpu, vram) for (name, gpu, vram), places in sorted(found.items())]
 
@@ -178,5 +179,5 @@ def _take(cells: list[str], table: _Table, platform: str) -> None:
         raise odd(_SOURCE, f"has two prices of {platform} for {cells[2]}")
 
 
-ADAPTER = Adapter(provider="nebius", extra="nebius", source=_SOURCE, needs=(), fetch=_fetch)
+ADAPTER = Adapter(provider=_PROVIDER, extra="nebius", source=_SOURCE, needs=(), fetch=_fetch)
 """The adapter, as the entry point names it."""

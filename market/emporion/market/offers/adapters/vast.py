@@ -19,6 +19,7 @@ from emporion.market.sites import regions
 
 __all__ = ["ADAPTER"]
 
+_PROVIDER = "vast"
 _SOURCE = "Vast search API"
 _URL = "https://console.vast.ai/api/v0/bundles/"
 _KEY = "VAST_API_KEY"
@@ -88,7 +89,7 @@ def _row(offer: Mapping[str, Any], as_of: str) -> Row:
     ram_mib = _share(offer)
     size = "-".join("?" if value is None else str(int(value)) for value in (vcpus, ram_mib))
     return row(
-        provider="vast",
+        provider=_PROVIDER,
         region=_region(offer.get("geolocation")),
         instance_type=f"{count:f}x-{gpu.replace(' ', '_')}-{size}",
         gpu=gpu,
@@ -121,7 +122,7 @@ def _region(place: object) -> str:
     if not isinstance(place, str) or not place.strip():
         return _NOWHERE
     name = ",".join(part.strip() for part in place.replace("/", " ").split(",") if part.strip())
-    known = (region for provider, region in sorted(regions()) if provider == "vast")
+    known = (region for provider, region in sorted(regions()) if provider == _PROVIDER)
     return next((region for region in known if region == name or region.startswith(f"{name},")), name or _NOWHERE)
 
 
@@ -131,5 +132,5 @@ def _version(value: object) -> str | None:
     return told if len(told) <= 20 and len(parts) <= 5 and all(part.isdecimal() for part in parts) else None  # noqa: PLR2004
 
 
-ADAPTER = Adapter(provider="vast", extra="vast", source=_SOURCE, needs=(_KEY,), fetch=_fetch)
+ADAPTER = Adapter(provider=_PROVIDER, extra="vast", source=_SOURCE, needs=(_KEY,), fetch=_fetch)
 """The adapter, as the entry point names it."""
