@@ -13,6 +13,7 @@ import click
 from emporion.cli import render
 from emporion.cli.context import now
 from emporion.cli.options import json_option, project_option, world_options, yes_option
+from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from emporion.operations.pulumi import Outcome
 
 __all__ = ["down", "preview", "recover", "refresh", "ssh", "status", "up"]
-
-HOURS_PER_MONTH = 730
 
 
 @click.command(short_help="Show what `up` would change.")

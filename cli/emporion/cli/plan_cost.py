@@ -8,12 +8,11 @@ from typing import Any
 
 from emporion.cli.layout import fold
 from emporion.cli.render import money, table
+from emporion.market.cost_lines import HOURS_PER_MONTH
 
 __all__ = ["cost_text"]
 
 Document = Mapping[str, Any]
-
-HOURS_PER_MONTH = 730
 
 
 def cost_text(best: Document, title: str, width: int) -> str:

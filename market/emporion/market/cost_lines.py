@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import Any
 
+from emporion.market.money import money_text
+
 __all__ = ["CHECKPOINT_BYTES_PER_PARAMETER", "HOURS_PER_MONTH", "PARTS", "Cost", "CostLine", "per_hour", "plain_usd"]
 
 PARTS = ("compute", "storage", "transfer", "network", "fees", "interruptions")
@@ -23,10 +25,7 @@ def per_hour(usd: Decimal, hours: Decimal, *, up: bool = False) -> Decimal:
 
 def plain_usd(usd: Decimal | None) -> str | None:
     """Return a decimal string without exponent, with two decimals at least, or None for unknown."""
-    if usd is None:
-        return None
-    whole, _, decimals = format(usd, "f").partition(".")
-    return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    return None if usd is None else money_text(usd)
 
 
 @dataclass(frozen=True, slots=True)

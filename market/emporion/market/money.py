@@ -15,7 +15,7 @@ from decimal import Decimal
 from emporion.market.errors import UserError, UserErrors
 from emporion.market.units import parse_number, plain, shown
 
-__all__ = ["Money", "Rate", "currency_code", "format_money", "money_text", "parse_money", "parse_rates"]
+__all__ = ["Money", "Rate", "currency_code", "money_text", "parse_money", "parse_rates"]
 
 _SYMBOLS: Mapping[str, str] = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "US$": "USD"}
 _PERIODS: Mapping[str, str] = {
@@ -23,7 +23,6 @@ _PERIODS: Mapping[str, str] = {
     **dict.fromkeys(("d", "day", "daily"), "day"),
     **dict.fromkeys(("mo", "mon", "month", "monthly"), "month"),
 }
-_SHORT: Mapping[str, str] = {"hour": "hr", "day": "day", "month": "month"}
 _AMOUNT = re.compile(r"(-?)(US\$|[$€£¥₹]|[A-Za-z]{3}(?![A-Za-z]))?\s*(-?[0-9][0-9.,_]*)\s*([A-Za-z]{3})?")
 _NOT_FINITE = re.compile(r"[-+$]?\.?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -144,10 +143,3 @@ def money_text(usd: Decimal) -> str:
     """Return USD as a decimal string with at least two decimals, equal for equal amounts."""
     whole, _, cents = plain(usd).partition(".")
     return f"{whole}.{cents.ljust(2, '0')}"
-
-
-def format_money(money: Money) -> str:
-    """Return an amount as `$2.80/gpu/hr`."""
-    gpu = "/gpu" if money.per_gpu else ""
-    period = f"/{_SHORT[money.period]}" if money.period else ""
-    return f"${money_text(money.usd)}{gpu}{period}"

@@ -5,51 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from enum import StrEnum
 
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.gpus import labels, resolve_gpu
 from emporion.market.intent.keys import Key, Section
+from emporion.market.intent.readers import choice, matching
 from emporion.market.money import Money, Rate, parse_money
 from emporion.market.offer import Fabric, Nvlink
 from emporion.market.offers.dates import moment
 from emporion.market.offers.extras import package_names
 from emporion.market.offers.owned import OWNED
+from emporion.market.offers.row_prices import ON_PREMISES
 from emporion.market.offers.shape import RowError
 from emporion.market.units import parse_bandwidth, parse_memory, shown
 
-__all__ = ["ON_PREMISES", "ROOT"]
+__all__ = ["ROOT"]
 
-ON_PREMISES = "onprem"
-"""The provider of machines that the user owns; only they may cost nothing."""
 _MAX_GPUS = 4096
-
-
-def _matching(pattern: str, what: str, example: str) -> Callable[[str], str]:
-    compiled = re.compile(pattern)
-
-    def read(text: str) -> str:
-        word = text.strip()
-        if compiled.fullmatch(word) is None:
-            raise UserError("E-VALUE", f"{shown(text)} is not {what}", fix=f"write {example}")
-        return word
-
-    return read
-
-
-def _word(words: type[StrEnum]) -> Callable[[str], str]:
-    names = tuple(each.value for each in words)
-
-    def read(text: str) -> str:
-        word = text.strip().lower()
-        if word not in names:
-            near = did_you_mean(word, names)
-            allowed = ", ".join(names)
-            fix = f"did you mean {near}" if near else f"write {allowed}"
-            raise UserError("E-VALUE", f"{shown(text)} is none of {allowed}", fix=fix)
-        return word
-
-    return read
 
 
 def _whole(text: str) -> int:
@@ -113,10 +85,10 @@ def _percent(text: str) -> str:
     return word
 
 
-_NAME = _matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a name of letters, digits, . _ -", "name: rack-a")
-_PLACE = _matching(r"[a-z0-9][a-z0-9._-]{0,62}", "a name of small letters, digits, . _ -", "region: berlin")
-_VERSION = _matching(r"[0-9]{1,6}(\.[0-9]{1,6}){0,4}", "a version", 'cuda: "12.4"')
-_TEXT = _matching(r"[^\x00-\x1f\x7f]{1,150}", "a text of at most 150 characters", "source: invoice 4711")
+_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a name of letters, digits, . _ -", "name: rack-a")
+_PLACE = matching(r"[a-z0-9][a-z0-9._-]{0,62}", "a name of small letters, digits, . _ -", "region: berlin")
+_VERSION = matching(r"[0-9]{1,6}(\.[0-9]{1,6}){0,4}", "a version", 'cuda: "12.4"')
+_TEXT = matching(r"[^\x00-\x1f\x7f]{1,150}", "a text of at most 150 characters", "source: invoice 4711")
 
 _MACHINES = Section(
     "machines",
@@ -129,15 +101,15 @@ _MACHINES = Section(
         Key("vram", "Memory of one GPU, to check the label by.", parse_memory, "80gb"),
         Key("vcpus", "Virtual CPUs of one machine.", _whole, "128"),
         Key("memory", "Memory of one machine.", parse_memory, "1tb"),
-        Key("arch", "Processor.", _matching(r"x86_64|arm64", "x86_64 or arm64", "arch: x86_64"), "x86_64"),
+        Key("arch", "Processor.", matching(r"x86_64|arm64", "x86_64 or arm64", "arch: x86_64"), "x86_64"),
         Key("cuda", "Version of CUDA.", _VERSION, "12.4"),
         Key("driver", "Version of the GPU's driver.", _VERSION, "550.54"),
         Key("os", "Operating system.", _TEXT, "ubuntu-22.04"),
         Key("preinstalled", "Software that is there.", _package, "pytorch==2.1.0", many=True),
         Key("sla", "Promised availability.", _percent, "99.5%"),
-        Key("nvlink", "How its GPUs are joined.", _word(Nvlink), "nvswitch", tuple(Nvlink)),
+        Key("nvlink", "How its GPUs are joined.", choice(*Nvlink), "nvswitch", tuple(Nvlink)),
         Key("nvlink_bandwidth", "NVLink bandwidth of one GPU, both directions.", parse_bandwidth, "600GB/s"),
-        Key("fabric", "Network between the machines.", _word(Fabric), "infiniband", tuple(Fabric)),
+        Key("fabric", "Network between the machines.", choice(*Fabric), "infiniband", tuple(Fabric)),
         Key("fabric_bandwidth", "Bandwidth of the fabric, of one machine.", parse_bandwidth, "1600gbps"),
         Key("network_bandwidth", "Bandwidth of the network, of one machine.", parse_bandwidth, "100gbps"),
         Key("price", "Price of one machine, or of one GPU.", _price, "$12/hr", money=True),

@@ -34,8 +34,9 @@ from emporion.market.intent.document import DocumentKind, read_document
 from emporion.market.intent.read import Reading
 from emporion.market.intent.tree import At, Problems
 from emporion.market.money import Money, Rate
-from emporion.market.offers.machine_keys import ON_PREMISES, ROOT
+from emporion.market.offers.machine_keys import ROOT
 from emporion.market.offers.owned import owned, owned_problems
+from emporion.market.offers.row_prices import ON_PREMISES
 from emporion.market.units import Memory, format_memory, plain, shown
 
 __all__ = ["Machine", "a_known_cloud", "read_machines"]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from emporion.market.offer import Fabric, Market, Nvlink, Offer, Software
-from emporion.market.offers.columns import Table
+from emporion.market.offers.columns import EXTRAS, Table
 from emporion.market.offers.row_prices import spot_is_dearer
 from emporion.market.offers.shape import topologies
 
@@ -40,7 +40,7 @@ class OfferMaker:
     @cached_property
     def _extras(self) -> _Extras | None:
         """The columns that few files have; None: this one has none of them."""
-        columns = [self._column(name) for name in _EXTRAS]
+        columns = [self._column(name) for name in EXTRAS]
         return _Extras(columns) if any(texts not in ((), (None,)) for texts, _ in columns) else None
 
     def offers(self, rows: Iterable[int], markets: Sequence[Market]) -> list[Offer]:
@@ -102,7 +102,10 @@ _Joined = tuple[Nvlink | None, Decimal | None, Fabric | None, Decimal | None, De
 
 
 class _Extras:
-    """What a row says of itself beyond its shape; it stands before what is known of the machine's type."""
+    """What a row says of itself beyond its shape; it stands before what is known of the machine's type.
+
+    The columns are those of `EXTRAS`, in its order.
+    """
 
     def __init__(self, columns: Sequence[tuple[Sequence[str | None], Sequence[int]]]) -> None:
         self._columns = columns
@@ -144,11 +147,6 @@ def _number(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-_EXTRAS = (
-    "spot_source", "spot_as_of", "cuda", "driver", "os", "preinstalled", "sla_percent", "nvlink",
-    "nvlink_gb_s_per_gpu", "fabric", "fabric_gbps", "network_gbps", "lat", "lon",
-)  # fmt: skip
-"""The columns that `_Extras` takes, in its order."""
 _UNKNOWN: _Joined = (None, None, None, None, None)
 _SHARED: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("provider", str), ("region", str), ("zone", str), ("instance_type", str), ("gpu", str), ("gpu_count", int),

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import UserError
 from emporion.market.intent.keys import Key, Section
+from emporion.market.intent.readers import whole
 from emporion.market.money import Rate, money_text, parse_money
-from emporion.market.units import parse_count, parse_number, plain, shown
+from emporion.market.units import parse_number, plain, shown
 
 __all__ = ["OWNED", "Owned", "owned", "owned_problems"]
 
-HOURS_PER_MONTH = 730
 _MICRO = Decimal("0.000001")
 
 
@@ -75,19 +76,12 @@ def _power(text: str) -> Decimal:
     return parse_number(match[1]) / (1 if match[2].lower() == "kw" else 1000)
 
 
-def _months(text: str) -> int:
-    count = parse_count(text)
-    if count.low != count.high:
-        raise UserError("E-COUNT", f"{shown(text)} is a range, one number is expected", fix=f"write {count.high}")
-    return count.low
-
-
 OWNED = Section(
     "owned",
     "What it costs to own the machine, in place of `price`.",
     (
         Key("purchase", "Paid once for one machine.", _purchase, "$180000", money=True),
-        Key("months", "Months over which the purchase is spread.", _months, "48"),
+        Key("months", "Months over which the purchase is spread.", whole, "48"),
         Key("power", "Power drawn on average, cooling included.", _power, "6.5kW"),
         Key("energy", "Price of energy.", _energy, "$0.15/kWh", money=True),
         Key("hosting", "Space, network and hands, per month.", _hosting, "$900/month", money=True),

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 
+from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import did_you_mean
 from emporion.market.money import Rate, currency_code
 from emporion.market.offers.shape import RowError, Shape
 from emporion.market.tables import rows
 from emporion.market.units import plain
 
-__all__ = ["MARKETS", "Prices", "read_prices", "spot_is_dearer"]
+__all__ = ["MARKETS", "ON_PREMISES", "Prices", "read_prices", "spot_is_dearer"]
 
 MARKETS = ("on_demand", "spot", "reserved")
 _PURCHASE: Mapping[str, str | None] = {
@@ -24,9 +25,8 @@ _PURCHASE: Mapping[str, str | None] = {
     **dict.fromkeys(("flex", "flex_start", "flex-start", "queued", "capacity_block", "capacity-block", "dws"), None),
 }
 """Ways of selling -> market; None: a queue or a block, which no market of ours is."""
-_OWN = "onprem"
-"""Machines that the user owns: a price of 0 is a statement there, everywhere else it is a missing one."""
-_HOURS_PER_MONTH = 730
+ON_PREMISES = "onprem"
+"""The provider of machines that the user owns: a price of 0 is a statement there, everywhere else a missing one."""
 _ROUNDING = Decimal("1.0001")
 _MICRO = Decimal("0.000001")
 _PRICE = re.compile(r"\$?\s*([0-9]{1,9}(?:\.[0-9]{1,12})?)")
@@ -102,7 +102,7 @@ def read_prices(cells: Mapping[str, str], shape: Shape, rates: Mapping[str, Rate
     for market, price in found.items():
         if price is None:
             continue
-        if price == 0 and cells["provider"] != _OWN:
+        if price == 0 and cells["provider"] != ON_PREMISES:
             problems.append(("unpriced", f"{market} price is 0"))
         elif price and (doubt := _doubt(price, shape, market)):
             problems.append(("quarantined", doubt))
@@ -163,7 +163,7 @@ def _on_demand(cells: Mapping[str, str], shape: Shape) -> Decimal | None:
 
 
 def _per_hour(per_month: Decimal) -> Decimal:
-    return (per_month / _HOURS_PER_MONTH).quantize(_MICRO, ROUND_HALF_UP)
+    return (per_month / HOURS_PER_MONTH).quantize(_MICRO, ROUND_HALF_UP)
 
 
 def _converted(
