@@ -78,7 +78,7 @@ def test_case_14_a_range_takes_a_whole_box_inside_it(market: Callable[..., Catal
     assert (whole.gpus, whole.surplus) == (8, 4)
     none = plan_of(catalogue, gpus="H100:2..4")
     assert not none.feasible
-    assert any(each.reason == "no whole number of machines with 8 GPUs makes 2 to 4" for each in none.rejected)
+    assert any(each.reason == "no whole number of machines with 8 GPUs makes 2..4" for each in none.rejected)
     shared = plan_of(catalogue, gpus="H100:2..4", share=True)
     (part,) = shared.solutions
     assert (part.gpus, part.cost.part("compute")) == (4, Decimal(20))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 
 from emporion.market.chain import ChainRow, chain
@@ -36,8 +36,7 @@ _REFERENCE_BOUND = Decimal("2.1")
 """Another region's price bounds this one's within this factor: of the items known in 21 or more regions the dearest
 region asks at most 2.07 times the cheapest's price (data/ancillary.csv)."""
 _NOWHERE = "a region without prices of its own"
-_DAY_S = 86_400
-_NANO = Decimal("0.000000001")
+_DAY_S = Decimal(86_400)
 _GIB = Decimal(1 << 30)
 _GB = Decimal(10**9)
 _LUSTRE_SMALLEST_GIB, _LUSTRE_STEP_GIB = 1200, 2400
@@ -232,7 +231,7 @@ def _controllers(catalogue: Catalogue) -> dict[tuple[str, str], list[Offer]]:
 
 def interruption_usd_per_hour(compute_usd_per_hour: Decimal, loss_s_per_day: int) -> Decimal:
     """Return what lost time costs: the machines' price times the share of the day lost, rounded up to 1e-9 USD."""
-    return (compute_usd_per_hour * loss_s_per_day / _DAY_S).quantize(_NANO, ROUND_CEILING)
+    return per_hour(compute_usd_per_hour * loss_s_per_day, _DAY_S, up=True)
 
 
 def pool_line(pool: Pool) -> CostLine:

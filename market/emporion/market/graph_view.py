@@ -109,7 +109,7 @@ def node_view(offer: Offer, observed: Observed) -> GraphNode:
         nvlink=offer.nvlink.value if offer.nvlink else None,
         nvlink_gb_s=offer.nvlink_gb_s_per_gpu,
         fabric=offer.fabric.value if offer.fabric else None,
-        fabric_gbps=offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps,
+        fabric_gbps=offer.between_gbps,
         power_w=None if watts is None or offer.mig else watts * offer.gpu_count,
         grid_gco2_kwh=info.grid_gco2_kwh if info else None,
         storage_iops=reading.storage_iops if reading else None,

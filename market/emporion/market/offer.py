@@ -103,3 +103,8 @@ class Offer:
     software: Software | None = None
     place: tuple[Decimal, Decimal] | None = None
     """Latitude and longitude of its region in degrees, where the source itself says so."""
+
+    @property
+    def between_gbps(self) -> Decimal | None:
+        """The bandwidth between such machines: that of the fabric, else of their network."""
+        return self.network_gbps if self.fabric_gbps is None else self.fabric_gbps

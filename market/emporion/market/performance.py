@@ -128,14 +128,13 @@ class Performance:
 
 def machine(offer: Offer) -> Machine:
     """Return what the model needs of an offer."""
-    bandwidth = offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps
     return Machine(
         offer.gpu,
         offer.gpu_count,
         offer.nvlink.value if offer.nvlink else None,
         float(offer.nvlink_gb_s_per_gpu) if offer.nvlink_gb_s_per_gpu is not None else None,
         offer.fabric.value if offer.fabric else None,
-        float(bandwidth) if bandwidth is not None else None,
+        float(offer.between_gbps) if offer.between_gbps is not None else None,
         int(offer.mig[0]) / _MIG_SLICES if offer.mig and offer.mig[0].isdigit() else 1.0,
     )
 

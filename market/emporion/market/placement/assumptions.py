@@ -83,7 +83,7 @@ def _network(placement: Placement) -> Iterator[str]:
         return
     for pool in placement.pools:
         offer = pool.offer
-        if offer.fabric_gbps is None and offer.network_gbps is None and offer.gpu_count:
+        if offer.between_gbps is None and offer.gpu_count:
             gbps = figure("network_gbps_unknown")
             yield f"{offer.id}: its network is not known: {gbps:g} Gb/s between nodes are assumed"
 

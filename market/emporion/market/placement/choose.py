@@ -291,7 +291,3 @@ def _first(tests: Sequence[Callable[[Offer], str | None]], offer: Offer) -> str 
         if reason is not None:
             return reason
     return None
-
-
-def _range(wish: Demand) -> str:
-    return str(wish.low) if wish.low == wish.high else f"{wish.low} to {wish.high}"

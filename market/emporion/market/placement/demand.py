@@ -9,6 +9,7 @@ from emporion.market.graph import Kind, Link
 from emporion.market.intent.model import Intent, Rdma
 from emporion.market.offer import Fabric
 from emporion.market.performance import hop_ms
+from emporion.market.units import Count, format_count
 
 __all__ = ["Demand", "demand", "divisions"]
 
@@ -33,6 +34,11 @@ class Demand:
 
     alone: bool = False
     """All nodes must stand at one site, however it joins them."""
+
+    @property
+    def count_text(self) -> str:
+        """How many are asked for: `8`, `4..8`."""
+        return format_count(Count(self.low, self.high))
 
     @property
     def one_site(self) -> bool:

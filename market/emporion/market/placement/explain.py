@@ -209,7 +209,7 @@ class _Walker:
         if candidate is None:
             return
         size, kind = candidate.size, candidate.kind
-        wanted = str(demand.low) if demand.low == demand.high else f"{demand.low}..{demand.high}"
+        wanted = demand.count_text
         counts = [count for (count,) in divisions(demand, (size,))]
         key = "resources.gpus.count" if demand.gpus else "resources.nodes"
         unit = "GPUs" if demand.gpus else "machines"
@@ -282,7 +282,7 @@ def _network(choice: Choice) -> str:
 
 
 def _joined(offer: Offer) -> str:
-    speed = offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps
+    speed = offer.between_gbps
     parts: Sequence[str] = (
         f"fabric {offer.fabric.value if offer.fabric else '?'}",
         "? Gb/s" if speed is None else f"{speed:f} Gb/s",

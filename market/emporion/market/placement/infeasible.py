@@ -14,6 +14,7 @@ from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.model import Relaxation
 from emporion.market.placement.quotas import limits_of
 from emporion.market.placement.relax import usd
+from emporion.market.units import Count, format_count
 
 __all__ = ["code_of", "infeasible_error", "wish_text"]
 
@@ -66,8 +67,8 @@ def wish_text(intent: Intent) -> str:
     gpus, places = intent.resources.gpus, intent.constraints
     parts = [f"{intent.resources.nodes_min or 1} nodes"]
     if gpus is not None:
-        count = str(gpus.count_min) if gpus.count_min == gpus.count_max else f"{gpus.count_min}..{gpus.count_max}"
-        parts = [f"{count} x {' or '.join(gpus.asked) or 'any GPU'}"]
+        count = Count(gpus.count_min, gpus.count_max)
+        parts = [f"{format_count(count)} x {' or '.join(gpus.asked) or 'any GPU'}"]
         if gpus.topology is Topology.NVLINK:
             parts.append("joined by NVLink")
     if intent.resources.network.low_latency:
@@ -102,7 +103,7 @@ def _cheapest_left(choice: Choice) -> str | None:
     cost, (judged, gpus) = usd(cheapest[0].cost), least
     limits = ceilings(intent.budget, intent.model.hours)
     told = [f"the cheapest left is {plain_usd(cost)} USD an hour"]
-    told += [f"{each.write(_cents(each.needed(cost, gpus)))}" for each in limits if each.per_gpu and gpus]
+    told += [each.write(_cents(each.needed(cost, gpus))) for each in limits if each.per_gpu and gpus]
     most = [limit for each in limits if (limit := each.most_per_hour(gpus)) is not None]
     if most and cost <= min(most) < judged:
         told.append(f"at most {plain_usd(_cents(judged))}, which a budget is judged by")

@@ -37,7 +37,7 @@ def site_links(
 def _fabric(offers: Sequence[Offer], site: Site, table: Links) -> SiteLink:
     fabrics = {offer.fabric for offer in offers}
     fabric = fabrics.pop() if len(fabrics) == 1 else Fabric.ETHERNET
-    speeds = [offer.fabric_gbps if offer.fabric_gbps is not None else offer.network_gbps for offer in offers]
+    speeds = [offer.between_gbps for offer in offers]
     known = [float(speed) for speed in speeds if speed is not None]
     rdma = fabric is not None and fabric.rdma
     modelled_ms = figure("rdma_latency_ms" if rdma else "ethernet_latency_ms")

@@ -15,7 +15,7 @@ from emporion.market.placement import nearest
 from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.nearest import Step
 from emporion.market.sites import region_glob
-from emporion.market.units import format_duration, plain
+from emporion.market.units import format_bandwidth, format_duration, format_latency, plain
 
 __all__ = ["Knob", "knobs"]
 
@@ -255,7 +255,7 @@ def _networks(intent: Intent) -> Iterator[Knob]:
     if most_ms is not None:
         yield Knob(
             "resources.network.latency",
-            f"{most_ms}ms",
+            format_latency(most_ms),
             "any",
             lambda opened: _network(opened, latency_ms=None),
             lambda opened, choice: nearest.latencies(choice, most_ms, lambda more: _network(opened, latency_ms=more)),
@@ -264,7 +264,7 @@ def _networks(intent: Intent) -> Iterator[Knob]:
     if gbps is not None:
         yield Knob(
             "resources.network.bandwidth",
-            f"{gbps}gbps",
+            format_bandwidth(gbps),
             "any",
             lambda opened: _network(opened, bandwidth_gbps=None),
             lambda opened, choice: nearest.bandwidths(choice, gbps, lambda less: _network(opened, bandwidth_gbps=less)),

@@ -19,7 +19,7 @@ from emporion.market.figures import figure
 from emporion.market.intent.model import Intent, Memory
 from emporion.market.offer import Market, Offer
 from emporion.market.placement.choose import Choice, choose
-from emporion.market.units import format_duration, plain
+from emporion.market.units import format_bandwidth, format_duration, format_latency, plain
 
 __all__ = [
     "Step",
@@ -114,13 +114,13 @@ def bandwidths(choice: Choice, floor: Decimal, change: Callable[[Decimal], Inten
     speeds = {kind.machine.network_gbps for kind in {candidate.kind for candidate in choice.candidates}}
     speeds |= {figure("regions_gbps"), choice.graph.link_table.best(same_region=False)[1]}
     values = _below((None if speed is None else Decimal(repr(speed)) for speed in speeds), floor)
-    yield from _steps(values, change, lambda gbps: f"{plain(gbps)}gbps", choice)
+    yield from _steps(values, change, format_bandwidth, choice)
 
 
 def latencies(choice: Choice, most_ms: Decimal, change: Callable[[Decimal], Intent]) -> Iterator[Step]:
     """Yield the least latency in hundredths of a millisecond, up to a second."""
     values = range(int(most_ms / _CENT) + 1, _SECOND_MS * 100 + 1)
-    found = _steps(values, lambda cents: change(cents * _CENT), lambda cents: f"{plain(cents * _CENT)}ms", choice)
+    found = _steps(values, lambda cents: change(cents * _CENT), lambda cents: format_latency(cents * _CENT), choice)
     yield from islice(found, 1)
 
 

@@ -12,7 +12,6 @@ from operator import mul
 from emporion.market.graph import Kind, Site
 from emporion.market.placement.candidates import Candidate, Found, grams, rounded
 from emporion.market.placement.choose import Choice
-from emporion.market.placement.demand import Demand
 from emporion.market.placement.front import Vector
 from emporion.market.placement.model import Placement
 from emporion.market.placement.search import Search
@@ -99,7 +98,7 @@ class Reasons:
             return "no machines to go with it at its site" if demand.one_site else self._too_far
         if not demand.gpus:
             return "no number of nodes fits"
-        return f"no whole number of machines with {candidate.size} GPUs makes {_asked(demand)}"
+        return f"no whole number of machines with {candidate.size} GPUs makes {demand.count_text}"
 
     @property
     def _no_better(self) -> str:
@@ -258,7 +257,3 @@ class Reasons:
     def _least_by_size(self) -> dict[tuple[int, Site | None], int]:
         """The least price by size of machine and place."""
         return {key: some[0].price for key, some in self._by_size.items()}
-
-
-def _asked(demand: Demand) -> str:
-    return str(demand.low) if demand.low == demand.high else f"{demand.low} to {demand.high}"
