@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from emporion.market.errors import UserError
 from emporion.market.money import Rate
 from emporion.market.offers.adapter import Page, Row
 from emporion.market.offers.catalogue import Catalogue
@@ -20,7 +19,7 @@ __all__ = ["NOW", "FakeAsk", "imported", "prices"]
 NOW = datetime(2026, 12, 1, 6, 0, tzinfo=UTC)
 
 Answer = Callable[[str, Mapping[str, str], Mapping[str, str]], Any]
-"""(address, parameters, headers) -> the JSON; it may raise what the real one raises."""
+"""(address, parameters or JSON that was posted, headers) -> the JSON or text; it may raise what the real one raises."""
 
 
 @dataclass
@@ -40,10 +39,11 @@ class FakeAsk:
         return Page(self.answer(url, params or {}, headers or {}))
 
     def post(self, url: str, *, json: Any, headers: Mapping[str, str] | None = None) -> Page:
-        raise UserError("E-ADAPTER", f"nothing listens at {url} for {json!r} with {headers!r}")
+        self.asked.append((url, json, headers or {}))
+        return Page(self.answer(url, json, headers or {}))
 
     def text(self, url: str, *, headers: Mapping[str, str] | None = None) -> str:
-        raise UserError("E-ADAPTER", f"nothing listens at {url} with {headers!r}")
+        return str(self.get(url, headers=headers).body)
 
     def pause(self, attempt: int) -> None:
         raise AssertionError(f"these adapters leave waiting to their clients (attempt {attempt})")
@@ -65,7 +65,7 @@ def imported(rows: Iterable[Row], folder: Path, rates: Mapping[str, Rate] | None
     found = list(rows)
     path = folder / "refreshed.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(found[0]))
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in found for name in row)), restval="")
         writer.writeheader()
         writer.writerows(found)
     return load_csv(path, rates=rates)

@@ -81,12 +81,15 @@ def root(verbose: int, debug: bool) -> None:  # noqa: D103 - the help is above, 
         configure(verbose=2 if debug else verbose)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (`sys.argv` by default) and return its exit code; never raises."""
+def main(argv: Sequence[str] | None = None, obj: object = None) -> int:
+    """Run one command line (`sys.argv` by default) and return its exit code; never raises.
+
+    `obj` is handed to the commands, which look there for what stands in for the network.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         try:
-            returned = root.main(args=arguments, prog_name="emporion", standalone_mode=False)
+            returned = root.main(args=arguments, prog_name="emporion", standalone_mode=False, obj=obj)
             sys.stdout.flush()
         except Exception as error:  # noqa: BLE001 - the outermost layer, the only place that may
             return _report(error, arguments)

@@ -8,6 +8,7 @@ from typing import Any
 
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.offers.adapter import Row
+from emporion.market.offers.document import REQUIRED
 from emporion.market.units import plain
 
 __all__ = ["amount", "listed", "mapping", "money", "odd", "row", "text"]
@@ -88,7 +89,7 @@ def row(
     more: Mapping[str, str | Decimal | None] | None = None,
 ) -> Row:
     """Return a line of an offers file. Prices are USD per hour of the whole machine; None, in `more` too: unknown."""
-    cells = {
+    cells = dict.fromkeys(REQUIRED, "") | {
         "provider": provider,
         "region": region,
         "instance_type": instance_type,

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.offers.adapter import Adapter, Page
@@ -89,7 +89,11 @@ class HttpAsk:
         agent = {"User-Agent": "emporion", "Accept-Encoding": "gzip, deflate"}
         return httpx.Client(timeout=_REQUEST_TIMEOUT_S, headers=agent, transport=self.transport, trust_env=True)
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        """Return itself; nothing is opened before the first question."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
         """Close what was opened."""
         if "_client" in self.__dict__:
             self._client.close()

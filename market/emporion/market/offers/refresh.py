@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from datetime import datetime
@@ -45,7 +46,7 @@ class OpenAsk(Protocol):
         *,
         listen: Callable[[str, int, int | None], None],
         stop: threading.Event,
-    ) -> Ask:
+    ) -> AbstractContextManager[Ask]:
         """Return the `Ask` of an adapter; once `stop` is set it raises `Stopped`."""
         ...
 
@@ -160,8 +161,8 @@ def _as_they_end(
     ended: queue.SimpleQueue[_End] = queue.SimpleQueue()
     waiting = {adapter.provider: adapter for adapter in adapters}
     for adapter in adapters:
-        ask = open_ask(adapter, now, env, listen=partial(listen, adapter.provider), stop=stop)
-        threading.Thread(target=_work, args=(adapter, ask, ended), name=adapter.provider, daemon=True).start()
+        asking = open_ask(adapter, now, env, listen=partial(listen, adapter.provider), stop=stop)
+        threading.Thread(target=_work, args=(adapter, asking, ended), name=adapter.provider, daemon=True).start()
     deadline = time.monotonic() + timeout_s
     while waiting:
         try:
@@ -177,8 +178,8 @@ def _as_they_end(
         yield end
 
 
-def _work(adapter: Adapter, ask: Ask, ended: queue.SimpleQueue[_End]) -> None:
-    with _HandIn(adapter, ended):
+def _work(adapter: Adapter, asking: AbstractContextManager[Ask], ended: queue.SimpleQueue[_End]) -> None:
+    with _HandIn(adapter, ended), asking as ask:
         ended.put(_End(adapter, tuple(adapter.fetch(ask))))
 
 

@@ -70,12 +70,12 @@ def _rows(about: Mapping[str, Any], tier: str, as_of: str) -> Iterator[Row]:
     spot_per_gpu = amount(about.get(bid), _SOURCE, bid)
     memory = amount(about.get("memoryInGb"), _SOURCE, "memoryInGb")
     largest = amount(about.get(most), _SOURCE, most) or 1
-    least = about.get(tier) if isinstance(about.get(tier), dict) else {}
+    single = about.get(tier) or {}
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     for count in _SIZES:
         if count > largest:
             return
-        one = count == 1 and least is not None
+        least = mapping(single, _SOURCE, f"lowestPrice of {name[:40]}") if count == 1 else {}
         yield row(
             provider="runpod",
             region=_REGION,
@@ -89,8 +89,8 @@ def _rows(about: Mapping[str, Any], tier: str, as_of: str) -> Iterator[Row]:
             more={
                 "tier": tier,
                 "gpu_vram_gb": memory,
-                "vcpus": amount(least.get("minVcpu"), _SOURCE, "minVcpu") if one and least else None,
-                "ram_gb": amount(least.get("minMemory"), _SOURCE, "minMemory") if one and least else None,
+                "vcpus": amount(least.get("minVcpu"), _SOURCE, "minVcpu"),
+                "ram_gb": amount(least.get("minMemory"), _SOURCE, "minMemory"),
             },
         )
 
