@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from emporion.market.observed.table import Row, Sheet
+from emporion.market.observed.table import Row, Sheet, read_all
 from emporion.market.offer import Fabric
 
 __all__ = ["LINK_COLUMNS", "MeasuredLink", "read_links"]
@@ -43,21 +43,12 @@ def read_links(path: Path) -> tuple[MeasuredLink, ...]:
 
     Raises: UserError E-OBSERVED: with every problem of the file, each with its line.
     """
-    sheet = Sheet(path, LINK_COLUMNS, _OPTIONAL)
-    found: list[MeasuredLink] = []
-    seen: dict[object, int] = {}
-    for row in sheet.rows():
-        each = _measured(row)
-        if row.bad:
-            continue
-        key = (frozenset(each.ends), each.fabric)
-        if key in seen:
-            row.problem(f"measures the same link as line {seen[key]}", "keep one of them")
-            continue
-        seen[key] = row.line
-        found.append(each)
-    sheet.finish()
-    return tuple(found)
+    twice = ("measures the same link as line", "keep one of them")
+    return read_all(Sheet(path, LINK_COLUMNS, _OPTIONAL), _measured, _both_ways, twice)
+
+
+def _both_ways(each: MeasuredLink) -> object:
+    return frozenset(each.ends), each.fabric
 
 
 def _measured(row: Row) -> MeasuredLink:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from emporion.market.observed.table import Row, Sheet
+from emporion.market.observed.table import Row, Sheet, read_all
 
 __all__ = ["NODE_COLUMNS", "NodeReading", "read_nodes"]
 
@@ -40,21 +40,12 @@ def read_nodes(path: Path) -> tuple[NodeReading, ...]:
 
     Raises: UserError E-OBSERVED: with every problem of the file, each with its line.
     """
-    sheet = Sheet(path, NODE_COLUMNS, _OPTIONAL)
-    found: list[NodeReading] = []
-    seen: dict[object, int] = {}
-    for row in sheet.rows():
-        each = _reading(row)
-        if row.bad:
-            continue
-        key = (each.provider, each.region, each.zone, each.instance_type)
-        if key in seen:
-            row.problem(f"reads the same machine as line {seen[key]}", "keep one of them")
-            continue
-        seen[key] = row.line
-        found.append(each)
-    sheet.finish()
-    return tuple(found)
+    twice = ("reads the same machine as line", "keep one of them")
+    return read_all(Sheet(path, NODE_COLUMNS, _OPTIONAL), _reading, _machine, twice)
+
+
+def _machine(each: NodeReading) -> object:
+    return each.provider, each.region, each.zone, each.instance_type
 
 
 def _reading(row: Row) -> NodeReading:

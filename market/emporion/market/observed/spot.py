@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from emporion.market.observed.table import Row, Sheet
+from emporion.market.observed.table import Row, Sheet, read_all
 from emporion.market.offer import Offer
 
 __all__ = ["SPOT_COLUMNS", "Exposure", "SpotEvents", "SpotRecord", "read_spot_events"]
@@ -75,20 +75,8 @@ def read_spot_events(path: Path) -> tuple[SpotRecord, ...]:
 
     Raises: UserError E-OBSERVED: with every problem of the file, each with its line.
     """
-    sheet = Sheet(path, SPOT_COLUMNS)
-    found: list[SpotRecord] = []
-    seen: dict[SpotRecord, int] = {}
-    for row in sheet.rows():
-        each = _record(row)
-        if row.bad:
-            continue
-        if each in seen:
-            row.problem(f"says the same as line {seen[each]}", "keep one of them: each line is counted")
-            continue
-        seen[each] = row.line
-        found.append(each)
-    sheet.finish()
-    return tuple(found)
+    twice = ("says the same as line", "keep one of them: each line is counted")
+    return read_all(Sheet(path, SPOT_COLUMNS), _record, lambda each: each, twice)
 
 
 def _record(row: Row) -> SpotRecord:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.offers.dates import moment
 from emporion.market.sites import zone_problem
 
-__all__ = ["Row", "Sheet"]
+__all__ = ["Row", "Sheet", "read_all"]
+
+_Record = TypeVar("_Record")
 
 _SHOWN = 40
 """Characters of a bad cell that a message shows."""
@@ -122,6 +125,31 @@ class Sheet:
         """
         if self._problems:
             raise UserErrors.of(self._problems)
+
+
+def read_all(
+    sheet: Sheet, read: Callable[[Row], _Record], key: Callable[[_Record], object], twice: tuple[str, str]
+) -> tuple[_Record, ...]:
+    """Return the records of a table, in its order.
+
+    `key` is equal for two records that say the same; `twice` is what is then wrong with the second one, before the
+    line of the first, and what to do.
+
+    Raises: UserError E-OBSERVED: with every problem of the file, each with its line.
+    """
+    found: list[_Record] = []
+    seen: dict[object, int] = {}
+    for row in sheet.rows():
+        each = read(row)
+        if row.bad:
+            continue
+        first = seen.setdefault(key(each), row.line)
+        if first != row.line:
+            row.problem(f"{twice[0]} {first}", twice[1])
+            continue
+        found.append(each)
+    sheet.finish()
+    return tuple(found)
 
 
 def _place(path: Path, line: int | None) -> str:
