@@ -109,7 +109,7 @@ def test_places_and_stores() -> None:
     assert info is not None
     assert (info.continent, info.area, str(info.lat)) == ("north-america", "us-east", "39.0288")
     assert region_info("aws", "nowhere") is None
-    assert len(regions()) == 179
+    assert len(regions()) == 181
 
 
 @pytest.mark.parametrize(
