@@ -119,7 +119,7 @@ class CostModel:
         if not rows:
             why = f"not known what {provider} charges beside its machines"
             for part in ("storage", "network", "fees"):
-                yield CostLine(part, part, None, None, "", None, None, None, why, None, "unknown")
+                yield CostLine.unknown(part, part, why)
         yield from transfer_lines(self._intent, provider, region)
 
     def _controller_line(self, provider: str, region: str) -> CostLine:
@@ -129,9 +129,7 @@ class CostModel:
         offer = self._controllers[key]
         if offer is None:
             why = f"no CPU machine of {provider} in {region} has a known price"
-            return CostLine(
-                "compute", "controller", None, Decimal(1), "node-hour", None, None, None, why, None, "unknown"
-            )
+            return CostLine.unknown("compute", "controller", why, quantity=Decimal(1), unit="node-hour")
         price = offer.usd_per_hour
         source = f"{offer.instance_type} on-demand: {offer.source}"
         return CostLine(
@@ -249,7 +247,7 @@ def pool_line(pool: Pool) -> CostLine:
 def _interruption_line(compute: Decimal, loss_s: int | None) -> CostLine:
     if loss_s is None:
         why = "not known how often these machines are interrupted"
-        return CostLine("interruptions", "interruptions", None, None, "h/day", None, None, None, why, None, "unknown")
+        return CostLine.unknown("interruptions", "interruptions", why, unit="h/day")
     usd = interruption_usd_per_hour(compute, loss_s)
     hours = per_hour(Decimal(loss_s), Decimal(3600))
     source = "expected interruptions per day x mean recovery x price of all machines"
@@ -262,7 +260,7 @@ def _interruption_line(compute: Decimal, loss_s: int | None) -> CostLine:
 def _own_server(item: str, why: str) -> CostLine:
     """Return the line for a file server of the user's, whose price nobody tells."""
     source = f"not estimated: {why}, and what a server of your own costs is not known"
-    return CostLine("storage", item, None, None, "", None, None, None, source, None, "unknown", counted=False)
+    return CostLine.unknown("storage", item, source, counted=False)
 
 
 def _most_memory(gpus: Gpus) -> Decimal:
@@ -273,7 +271,7 @@ def _most_memory(gpus: Gpus) -> Decimal:
 def _priced(row: ChainRow, price: Price | None, quantity: Decimal | None, upper: Decimal | None, note: str) -> CostLine:
     if price is None:
         why = f"no price of {row.item} {row.variant} found"
-        return CostLine(row.part, row.line, None, quantity, "", None, None, None, why, None, "unknown")
+        return CostLine.unknown(row.part, row.line, why, quantity=quantity)
     hours = HOURS_PER_MONTH if "month" in price.unit else Decimal(1)
     amount = None if quantity is None else per_hour(quantity * price.usd, hours)
     bound = None

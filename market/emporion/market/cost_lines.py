@@ -51,6 +51,24 @@ class CostLine:
     counted: bool = True
     """False: the intent does not name it, so that no bound of the total waits for it."""
 
+    @classmethod
+    def unknown(
+        cls,
+        part: str,
+        item: str,
+        why: str,
+        *,
+        stage: str | None = None,
+        quantity: Decimal | None = None,
+        unit: str = "",
+        unit_price: Decimal | None = None,
+        upper: Decimal | None = None,
+        as_of: str | None = None,
+        counted: bool = True,
+    ) -> CostLine:
+        """Return a line without an amount: `why` it is unknown, `upper` the most that it can be, in USD per hour."""
+        return cls(part, item, stage, quantity, unit, unit_price, None, upper, why, as_of, "unknown", counted)
+
     def to_json(self) -> dict[str, Any]:
         """Return the line as in `emporion.plan/1`, with the bound of which `upper_total` is the sum."""
         return {

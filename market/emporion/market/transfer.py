@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 
 from emporion.market.cost_lines import CHECKPOINT_BYTES_PER_PARAMETER, HOURS_PER_MONTH, CostLine, per_hour
 from emporion.market.intent.model import DataSet, Intent
@@ -92,8 +93,7 @@ def transfer_lines(intent: Intent, provider: str, region: str) -> tuple[CostLine
     if lines:
         return (*lines, *traffic)
     why = "not estimated: the intent names no data"
-    none = CostLine(_PART, "data transfer", None, None, "GB", None, None, None, why, None, "unknown", counted=False)
-    return (none, *traffic)
+    return (_unknown("data transfer", why, counted=False), *traffic)
 
 
 def _lines(data: DataSet, stage: str | None, way: _Way) -> Iterator[CostLine]:
@@ -108,7 +108,7 @@ def _written(data: DataSet, stage: str | None, way: _Way) -> Iterator[CostLine]:
     if data.source is not None:
         item, size, place = f"data to {data.source}", None if data.size is None else data.size.gb, dataset_place(data)
         if place is not None and place[0] == way.site[0] and place[1] is None:
-            yield _unknown(item, stage, size, "not estimated: the region of the store is not known")
+            yield _unknown(item, "not estimated: the region of the store is not known", stage=stage, quantity=size)
         else:
             yield _moved(
                 item,
@@ -132,7 +132,7 @@ def between_stages(
     start, to = ends
     if size_gb is None:
         why = "not estimated: no data_out of the one and no data_in of the other says how much"
-        return CostLine(_PART, item, stage, None, "GB", None, None, None, why, None, "unknown", counted=False)
+        return _unknown(item, why, stage=stage, counted=False)
     return _moved(item, stage, size_gb, _Way(to, hours), start=start, to=to)
 
 
@@ -150,9 +150,9 @@ def _inbound(data: DataSet, stage: str | None, way: _Way) -> CostLine:
     size = None if data.size is None else data.size.gb
     place = dataset_place(data)
     if on_nfs(data.source):
-        return _unknown(item, stage, size, "not estimated: where this NFS export stands is not known")
+        return _unknown(item, "not estimated: where this NFS export stands is not known", stage=stage, quantity=size)
     if place is None:
-        return _unknown(item, stage, size, "not estimated: what the source charges is not known")
+        return _unknown(item, "not estimated: what the source charges is not known", stage=stage, quantity=size)
     if place[1] is None:
         return _from_anywhere(item, stage, size, place[0], way)
     return _moved(item, stage, size, way, start=(place[0], place[1]), to=way.site)
@@ -162,10 +162,10 @@ def _from_anywhere(item: str, stage: str | None, size: Decimal | None, owner: st
     """Return the line for data whose region is not said: unknown, bounded by the provider's dearest region."""
     why = f"the region of the data is unknown; bound: from the dearest region of {owner}"
     if size is None or way.hours is None:
-        return _unknown(item, stage, size, why.partition(";")[0])
+        return _unknown(item, why.partition(";")[0], stage=stage, quantity=size)
     usd, _ = moving_usd(size, (owner, None), way.site)
     upper = None if usd is None else per_hour(usd, way.hours, up=True)
-    return CostLine(_PART, item, stage, size, "GB", None, None, upper, why, None, "unknown")
+    return _unknown(item, why, stage=stage, quantity=size, upper=upper)
 
 
 def _checkpoint_traffic(intent: Intent, provider: str, region: str) -> Iterator[CostLine]:
@@ -188,9 +188,7 @@ def _checkpoint_traffic(intent: Intent, provider: str, region: str) -> Iterator[
     if rate is None or volume is None:
         why = f"{source}; the volume depends on the checkpoint interval and the model's parameters"
         as_of = None if rate is None else rate.as_of
-        yield CostLine(
-            _PART, "checkpoint traffic", None, None, "GB", price, None, None, why, as_of, "unknown", counted=False
-        )
+        yield _unknown("checkpoint traffic", why, unit_price=price, as_of=as_of, counted=False)
         return
     usd = rate.cost(volume)
     yield CostLine(
@@ -207,13 +205,11 @@ def _to_anywhere(intent: Intent, provider: str, region: str) -> CostLine:
     names = [name for known, name in sorted(regions()) if known == provider]
     rates = [rate for name in names if (rate := price_book().egress(provider, region, (provider, name))) is not None]
     if volume is None or not rates:
-        return CostLine(
-            _PART, "checkpoint traffic", None, None, "GB", None, None, None, why, None, "unknown", counted=False
-        )
+        return _unknown("checkpoint traffic", why, counted=False)
     upper = per_hour(max(rate.cost(volume) for rate in rates), HOURS_PER_MONTH, up=True)
     quantity = per_hour(volume, HOURS_PER_MONTH)
     why += "; bound: to the dearest region of the provider"
-    return CostLine(_PART, "checkpoint traffic", None, quantity, "GB", None, None, upper, why, None, "unknown")
+    return _unknown("checkpoint traffic", why, quantity=quantity, upper=upper)
 
 
 def _checkpoint_gb_month(interval_s: int | None, parameters: int | None) -> Decimal | None:
@@ -223,8 +219,8 @@ def _checkpoint_gb_month(interval_s: int | None, parameters: int | None) -> Deci
     return Decimal(parameters * CHECKPOINT_BYTES_PER_PARAMETER) / 10**9 * HOURS_PER_MONTH * 3600 / interval_s
 
 
-def _unknown(item: str, stage: str | None, size: Decimal | None, why: str) -> CostLine:
-    return CostLine(_PART, item, stage, size, "GB", None, None, None, why, None, "unknown")
+_unknown = partial(CostLine.unknown, _PART, unit="GB")
+"""Return a line of traffic without an amount: item, why, and whatever is known by name."""
 
 
 def _line(item: str, stage: str | None, size: Decimal | None, way: _Way, *, start: Place, to: Place | None) -> CostLine:
@@ -234,16 +230,16 @@ def _line(item: str, stage: str | None, size: Decimal | None, way: _Way, *, star
     rate = price_book().egress(*start, to)
     named = "" if to is None else f"{' '.join(start)} to {' '.join(to)}; "
     if rate is None:
-        return _unknown(item, stage, size, f"{named}no figure found")
+        return _unknown(item, f"{named}no figure found", stage=stage, quantity=size)
     source, price = named + rate.source, rate.first_usd_per_gb
     if size is None:
-        return CostLine(_PART, item, stage, None, "GB", price, None, None, source, rate.as_of, "unknown")
+        return _unknown(item, source, stage=stage, unit_price=price, as_of=rate.as_of)
     usd = way.usd(start, to, size, rate)
     if usd != size * price:
         source += f"; {usd.normalize():f} USD over its volume bands"
     if way.hours is None:
         source += f"; {usd.normalize():f} USD once: model.hours says over how long"
-        return CostLine(_PART, item, stage, size, "GB", price, None, None, source, rate.as_of, "unknown")
+        return _unknown(item, source, stage=stage, quantity=size, unit_price=price, as_of=rate.as_of)
     amount = per_hour(usd, way.hours)
     upper = per_hour(usd, way.hours, up=True)
     return CostLine(_PART, item, stage, size, "GB", price, amount, upper, source, rate.as_of, rate.quality)

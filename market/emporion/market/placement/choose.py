@@ -31,18 +31,11 @@ from emporion.market.stability import recovering
 __all__ = ["Choice", "Terms", "ceiling_nano", "choose", "gpu_filter"]
 
 
-_BETWEEN_SITES = CostLine(
+_BETWEEN_SITES = CostLine.unknown(
     "transfer",
     "traffic between sites",
-    None,
-    None,
-    "GB",
-    None,
-    None,
-    None,
     "not estimated: gradients that leave a site are paid for by volume",
-    None,
-    "unknown",
+    unit="GB",
 )
 
 
