@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from importlib.resources import files
@@ -29,12 +28,12 @@ from emporion.cli.page.tables import (
 from emporion.cli.plan_summary import summary
 from emporion.cli.plan_view import wish
 from emporion.market.errors import UserError
+from emporion.market.files import write_whole
 
 __all__ = ["page", "writable", "write_page"]
 
 _SHOWN, _SHOWN_OTHERS = 60, 24
 """Solutions and others whose cost lines are on the page; the tables and the picture have all."""
-_READ_BY_ALL = 0o666
 
 
 def page(plan: Mapping[str, Any], picture: Mapping[str, Any], at: datetime) -> str:
@@ -130,26 +129,13 @@ def write_page(path: Path, text: str) -> None:
     Raises: UserError E-HTML: when it cannot be written.
     """
     writable(path)
-    temporary = ""
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a FIFO: nothing to replace
             path.write_text(text, encoding="utf-8")
-            return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(_READ_BY_ALL & ~_umask())
-        Path(temporary).replace(path)
+        else:
+            write_whole(path, text)
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
         raise _refused(path, f"cannot be written: {error.strerror}", "name a file that you may write") from error
-
-
-def _umask() -> int:
-    found = os.umask(0)
-    os.umask(found)
-    return found
 
 
 def _refused(path: Path, what: str, fix: str) -> UserError:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from emporion.market.errors import UserError
+from emporion.market.files import write_whole
 from emporion.market.money import Rate
 from emporion.market.offers.adapter import Row
 from emporion.market.offers.catalogue import Catalogue, OfferFilter
@@ -26,6 +26,7 @@ __all__ = ["Checked", "Known", "Status", "check_rows", "count", "keep", "known_o
 
 _SCHEMA = "emporion.refresh-status/1"
 _NOTES_KEPT = 100
+_BREAK = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +101,12 @@ def check_rows(rows: Iterable[Row], provider: str, rates: Mapping[str, Rate]) ->
 
     Raises: UserError E-OFFERS: when there is no row, or not a single one can be used.
     """
-    found = list(rows)
-    lines, numbers = _lines(found)
+    lines = _lines(list(rows))
     importer = Importer(rates)
     importer.take(Document(f"the answer of {provider}", iter(["".join(lines).encode()])), only=provider)
     table = importer.builder.table()
     refused = {note.row for note in table.notes if note.kind == "refused"}
-    good = [line for line, number in zip(lines, numbers, strict=True) if number not in refused]
+    good = [line for number, line in enumerate(lines, 1) if number not in refused]
     catalogue = Catalogue(table, "", provider)
     told = tuple(str(note) for note in table.notes[:_NOTES_KEPT])
     return Checked(
@@ -118,23 +118,27 @@ def _all_notes(table: Table, kind: str) -> int:
     return sum(note.kind == kind for note in table.notes) + table.more_notes.get(kind, 0)
 
 
-def _lines(rows: list[Row]) -> tuple[list[str], list[int]]:
-    """Return the records of an offers file, header first, and the number of the line where each begins."""
+def _lines(rows: list[Row]) -> list[str]:
+    """Return the lines of an offers file, header first; none spans two lines."""
     columns = [*REQUIRED, *(name for name in OPTIONAL if any(row.get(name) for row in rows))]
-    lines, numbers, number = [], [], 1
-    for cells in (columns, *([row.get(name, "") for name in columns] for row in rows)):
-        record = io.StringIO()
-        csv.writer(record, lineterminator="\n").writerow(cells)
-        lines.append(record.getvalue())
-        numbers.append(number)
-        number += lines[-1].count("\n")
-    return lines, numbers
+    found = []
+    for cells in (columns, *([_one_line(row.get(name, "")) for name in columns] for row in rows)):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        found.append(line.getvalue())
+    return found
+
+
+def _one_line(cell: str) -> str:
+    """Return a cell without line ends; in a name they stay what the import refuses, a control character."""
+    return cell.strip().replace("\r", _BREAK).replace("\n", _BREAK)
 
 
 def keep(folder: Path, provider: str, checked: Checked) -> Path:
     """Put new prices in the place of the old ones, whole or not at all, and return their file."""
     path = _file(folder, provider)
-    _write_whole(path, checked.text)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, checked.text)
     return path
 
 
@@ -152,7 +156,8 @@ def read_status(folder: Path, provider: str) -> Status | None:
 def write_status(folder: Path, status: Status) -> None:
     """Note how the refresh of a provider went."""
     document = {"schema": _SCHEMA, **asdict(status)}
-    _write_whole(_status_file(folder, status.provider), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(_status_file(folder, status.provider), json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def _file(folder: Path, provider: str) -> Path:
@@ -161,16 +166,3 @@ def _file(folder: Path, provider: str) -> Path:
 
 def _status_file(folder: Path, provider: str) -> Path:
     return folder / f"{provider}.status.json"
-
-
-def _write_whole(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".new-{os.getpid()}-{path.name}")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
+from emporion.market.files import write_whole
 from emporion.market.money import Rate, currency_code
 from emporion.market.offer import Offer
 from emporion.market.offers.columns import RowNote
@@ -89,7 +89,8 @@ def register(
         else read_machines(file, clouds=names, rates=rates, today=today)
     )
     _check(machines, names, [each for each in registered(folder) if each.name != chosen])
-    _write(path, _text(machines))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, _text(machines))
     return Registered(chosen, path, load_csv(path).offers, exists)
 
 
@@ -200,15 +201,3 @@ def _text(machines: Sequence[Machine]) -> str:
     for machine in machines:
         writer.writerow([machine.row.get(name, "") for name in (*REQUIRED, *more)])
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".new-{os.getpid()}-{path.name}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
