@@ -190,6 +190,20 @@ def test_without_its_key_a_provider_fails_when_it_was_named_and_is_passed_over_e
     assert desk.refresh(keyed, named=named)["vast"].status == "refreshed"
 
 
+def test_all_are_asked_at_the_same_time(desk: Desk) -> None:
+    together = threading.Barrier(3, timeout=20)
+
+    def meeting(provider: str) -> Callable[[Ask], Iterator[Row]]:
+        def fetch(_ask: Ask) -> Iterator[Row]:
+            together.wait()
+            yield from (offer(number, provider=provider) for number in range(200))
+
+        return fetch
+
+    results = desk.refresh(*(adapter(meeting(name), name) for name in ("lambda", "runpod", "vast")))
+    assert {result.status for result in results.values()} == {"refreshed"}
+
+
 def test_one_that_hangs_is_left_behind_when_its_time_is_up(desk: Desk) -> None:
     never = threading.Event()
 
@@ -202,6 +216,17 @@ def test_one_that_hangs_is_left_behind_when_its_time_is_up(desk: Desk) -> None:
     never.set()
     assert results["lambda"].status == "refreshed"
     assert "source of vast took longer than 1 s" in str(results["vast"].error)
+
+
+def test_providers_are_asked_at_the_same_time(desk: Desk) -> None:
+    together = threading.Barrier(2, timeout=20)
+
+    def meet(ask: Ask) -> Iterable[Row]:
+        together.wait()
+        return lists(*MANY)(ask)
+
+    results = desk.refresh(adapter(meet), adapter(meet, "runpod"))
+    assert (results["vast"].status, results["runpod"].status) == ("refreshed", "failed"), "the rows are vast's"
 
 
 def test_a_fault_of_an_adapter_is_told_after_the_others_were_kept(desk: Desk) -> None:
