@@ -148,6 +148,21 @@ def test_one_that_fails_is_named_with_what_stays_and_the_rest_is_done(
     assert (home / "offers" / "vast.csv").read_bytes() == before
 
 
+def test_each_that_is_offline_is_named_with_its_host_and_what_stays(refresh: Emporion, server: PriceServer) -> None:
+    server.replies[NEBIUS_PAGE] = server.replies[COREWEAVE_PAGE] = lambda _question: Reply(b"", 503)
+    ran = refresh("coreweave", "nebius", "lambda", "--json")
+    assert ran.code == 1
+    found = {one["provider"]: (one["status"], one["source"], one["offers"]) for one in ran.document["providers"]}
+    assert found == {
+        "coreweave": ("failed", "bundled", 11), "lambda": ("refreshed", "refreshed", 3),
+        "nebius": ("failed", "bundled", 32),
+    }  # fmt: skip
+    told = " ".join(refresh("coreweave", "nebius").err.split())
+    for host, kept in (("www.coreweave.com", "11 bundled offers stay"), ("docs.nebius.com", "32 bundled offers stay")):
+        assert host in told
+        assert f"its {kept}" in told
+
+
 def test_a_page_that_fails_after_the_first_fails_the_whole(refresh: Emporion, server: PriceServer, home: Path) -> None:
     server.replies[VAST] = lambda question: search(question) if not question["machine_id"]["gte"] else Reply(b"", 503)
     ran = refresh("vast")

@@ -119,6 +119,13 @@ def test_a_server_that_says_when_is_waited_for(text: str, low: float, high: floa
     assert low <= web.waited[0] <= high
 
 
+@pytest.mark.parametrize("text", ["-3", "1e9", "\u00b2", "", "tomorrow"])
+def test_a_time_that_is_none_is_left_aside(text: str) -> None:
+    web = Web([lambda _request: httpx.Response(503, headers=[(b"retry-after", text.encode())]), said()])
+    web.ask().get(URL)
+    assert 0.25 <= web.waited[0] <= 0.5
+
+
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     web = Web([said(503, retry_after="3600")])
     error = failed(web)

@@ -130,8 +130,11 @@ def _lines(rows: list[Row]) -> list[str]:
 
 
 def _one_line(cell: str) -> str:
-    """Return a cell without line ends; in a name they stay what the import refuses, a control character."""
-    return cell.strip().replace("\r", _BREAK).replace("\n", _BREAK)
+    """Return a cell without line ends; in a name they stay what the import refuses, a control character.
+
+    Half a character, which JSON can hold and a file cannot, becomes a question mark.
+    """
+    return cell.strip().replace("\r", _BREAK).replace("\n", _BREAK).encode(errors="replace").decode()
 
 
 def keep(folder: Path, provider: str, checked: Checked) -> Path:
