@@ -163,7 +163,12 @@ def test_machines_without_gpus_that_are_gone_are_a_cut_answer_too(desk: Desk) ->
 
 
 def test_rows_that_are_refused_are_told_and_not_kept(desk: Desk) -> None:
-    wrong = [offer(90, gpu_vram_gb="24"), offer(91, price="1.5\n"), offer(92, region="a\nb", gpu="A100\ud800"), offer(93, zone="x/y")]
+    wrong = [
+        offer(90, gpu_vram_gb="24"),
+        offer(91, price="1.5\n"),
+        offer(92, region="a\nb", gpu="A100\ud800"),
+        offer(93, zone="x/y"),
+    ]
     result = desk.refresh(adapter(lists(*MANY[:10], *wrong, *MANY[10:])))["vast"]
     assert (result.status, result.refused, result.rows) == ("refreshed", 3, 21)
     assert any("gpu_vram_gb is 24" in note for note in result.notes)
@@ -296,7 +301,10 @@ def test_an_unknown_provider_is_told_with_the_nearest() -> None:
     assert second.fix == "there are: aws, lambda, vast"
 
 
-cells = st.one_of(st.text(st.characters(), max_size=8), st.sampled_from(["", "0", "1", "8", "A100", "80", "2026-12-01", "USD", "vast"]))
+cells = st.one_of(
+    st.text(st.characters(), max_size=8),
+    st.sampled_from(["", "0", "1", "8", "A100", "80", "2026-12-01", "USD", "vast"]),
+)
 anything = st.dictionaries(st.sampled_from([*REQUIRED, *OPTIONAL, "other"]), cells, max_size=12)
 
 
