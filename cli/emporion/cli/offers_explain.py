@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emporion.cli.context import now
-from emporion.cli.offers_list import file_option, gpus_text, offer_fields, plain_text
+from emporion.cli.offers_list import file_option, gpus_text, offer_fields, per_gpu_text, plain_text
 from emporion.cli.options import json_option, rate_option
 from emporion.cli.planning import catalogue, exchange
 from emporion.cli.render import age, json_out, money, table
@@ -113,7 +113,7 @@ def _offers(offers: tuple[Offer, ...], at: datetime) -> str:
     rows = [
         [
             one.zone or one.region, one.market.value, money(one.usd_per_hour, 4),
-            money(one.usd_per_hour / one.gpu_count, 4) if one.gpu_count else "-", _interruptions(one),
+            per_gpu_text(one), _interruptions(one),
             age(one.as_of, at.date()), one.source,
         ]
         for one in offers

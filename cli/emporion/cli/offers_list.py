@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from emporion.market.offers import Catalogue, OfferFilter
     from emporion.market.query import Query
 
-__all__ = ["file_option", "gpus_text", "list_", "offer_fields", "plain_text"]
+__all__ = ["file_option", "gpus_text", "list_", "offer_fields", "per_gpu_text", "plain_text"]
 
 file_option = click.option(
     "--offers",
@@ -83,18 +81,18 @@ def list_(
 
     An offer that does not say what --where asks for does not pass, and is counted.
     """
+    from emporion.market.offers.select import in_order, passing
+
     at, worth = now(), exchange(rates)
-    tests = _price_tests(min_price, max_price, worth)
+    least, most = _bound(min_price, worth, "--min-price"), _bound(max_price, worth, "--max-price")
     query = _query(where)
     _check_labels(labels)
     wanted = _filter([*gpus, *labels], providers, regions, market, types, cpu=cpu)
     place = catalogue(file, worth)
     place.check_providers(providers, "--provider")
     place.check_regions(regions, providers, "--region")
-    found, unknown = _passing(place.find_offers(wanted), tests, query, at)
-    found.sort(key=_SORTS[sort])
-    if sort == "age":
-        found.sort(key=lambda offer: offer.as_of or "", reverse=True)
+    passed, unknown = passing(place.find_offers(wanted), least, most, query, at)
+    found = in_order(passed, sort)
     shown = found if limit == 0 else found[:limit]
     if as_json:
         json_out(
@@ -131,64 +129,29 @@ def _query(where: str | None) -> Query | None:
         raise
 
 
-def _price_tests(low: str | None, high: str | None, rates: Mapping[str, Rate]) -> list[Callable[[Offer], bool]]:
-    """Return the tests of an offer's price, per machine or per GPU as each bound says."""
-    tests: list[Callable[[Offer], bool]] = []
-    if low is not None:
-        least = _price(low, rates, "--min-price")
-        tests.append(lambda offer: _basis(offer, least) >= least.usd)
-    if high is not None:
-        most = _price(high, rates, "--max-price")
-        tests.append(lambda offer: _basis(offer, most) <= most.usd)
-    return tests
-
-
-def _price(text: str, rates: Mapping[str, Rate], flag: str) -> Money:
-    from emporion.market.money import parse_money
-    from emporion.market.units import shown
+def _bound(text: str | None, rates: Mapping[str, Rate], flag: str) -> Money | None:
+    if text is None:
+        return None
+    from emporion.market.offers.select import hourly_bound
 
     try:
-        money = parse_money(text, rates)
+        return hourly_bound(text, rates)
     except UserError as error:
         error.where = flag
         raise
-    if money.period not in (None, "hour"):
-        raise UserError("E-MONEY", f"{shown(text)} is not per hour", flag, "write $16/hr, or $2.80/gpu/hr")
-    return money
-
-
-def _basis(offer: Offer, money: Money) -> Decimal:
-    return _per_gpu(offer) if money.per_gpu else offer.usd_per_hour
-
-
-def _passing(
-    offers: Iterable[Offer], tests: list[Callable[[Offer], bool]], query: Query | None, at: datetime
-) -> tuple[list[Offer], Counter[str]]:
-    """Return the offers that pass, and how many do not say which fields of the query."""
-    found: list[Offer] = []
-    unknown: Counter[str] = Counter()
-    for offer in offers:
-        if not all(test(offer) for test in tests):
-            continue
-        answer = True if query is None else query.test(offer, at)
-        if answer:
-            found.append(offer)
-        elif answer is None and query is not None:
-            unknown[", ".join(query.unknown(offer, at))] += 1
-    return found, unknown
 
 
 def _check_labels(labels: tuple[str, ...]) -> None:
-    from emporion.market.errors import UserErrors, did_you_mean
-    from emporion.market.gpus import labels as known
-    from emporion.market.units import shown
+    from emporion.market.errors import UserErrors
+    from emporion.market.gpus import check_label
 
     problems = []
     for label in labels:
-        if label.lower() not in known():
-            near = did_you_mean(label, set(known()))
-            fix = f"did you mean {near}" if near else f"labels are {', '.join(known())}"
-            problems.append(UserError("E-GPU", f"no capability label is {shown(label)}", "--label", fix))
+        try:
+            check_label(label)
+        except UserError as error:
+            error.where = "--label"
+            problems.append(error)
     if problems:
         raise UserErrors.of(problems)
 
@@ -204,59 +167,20 @@ def _filter(
 ) -> OfferFilter:
     from emporion.market.offer import Market
     from emporion.market.offers import OfferFilter
+    from emporion.market.offers.select import models_named
 
     if cpu and gpus:
         raise UserError(
             "E-CONTRADICTION", "--cpu and --gpu ask for different things", "offers list", "give one of them"
         )
     return OfferFilter(
-        gpus=_models(gpus) if gpus else None,
+        gpus=models_named(gpus, "--gpu") if gpus else None,
         providers=frozenset(providers),
         regions=regions,
         markets=frozenset({Market(market)} if market else Market),
         instance_types=frozenset(types),
         machines="cpu" if cpu else "any" if types else "gpu",
     )
-
-
-def _models(names: list[str]) -> frozenset[str]:
-    from emporion.market.errors import UserErrors
-    from emporion.market.gpus import all_gpus, meets_vram, resolve_gpu
-
-    found: set[str] = set()
-    problems: list[UserError] = []
-    for name in names:
-        try:
-            resolved = resolve_gpu(name)
-        except UserError as error:
-            error.where = error.where or "--gpu"
-            problems.append(error)
-            continue
-        models = [gpu for gpu in all_gpus() if not resolved.ids or gpu.id in resolved.ids]
-        found |= {
-            gpu.id
-            for gpu in models
-            if resolved.vendor in {None, gpu.vendor}
-            and (resolved.vram is None or meets_vram(resolved.vram, gpu.vram_gb, gpu.memory_mib))
-        }
-    if problems:
-        raise UserErrors.of(problems)
-    return frozenset(found)
-
-
-def _per_gpu(offer: Offer) -> Decimal:
-    return offer.usd_per_hour / max(offer.gpu_count, 1)
-
-
-_SORTS: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
-    "gpu-price": lambda offer: (_per_gpu(offer), offer.id),
-    "price": lambda offer: (offer.usd_per_hour, offer.id),
-    "age": lambda offer: (offer.id,),
-    "vram": lambda offer: (-(offer.gpu_vram_gb or 0), _per_gpu(offer), offer.id),
-    "gpus": lambda offer: (-offer.gpu_count, _per_gpu(offer), offer.id),
-    "provider": lambda offer: (offer.provider, _per_gpu(offer), offer.id),
-    "type": lambda offer: (offer.instance_type, offer.usd_per_hour, offer.id),
-}
 
 
 def gpus_text(offer: Offer) -> str:
@@ -266,11 +190,16 @@ def gpus_text(offer: Offer) -> str:
     return f"{offer.gpu_count} x {offer.gpu or '?'}{f' {offer.mig}' if offer.mig else ''}"
 
 
+def per_gpu_text(offer: Offer, places: int = 4) -> str:
+    """Return the price per GPU, `-` for a machine without GPUs."""
+    return "-" if offer.usd_per_gpu_hour is None else money(offer.usd_per_gpu_hour, places)
+
+
 def _short_table(found: list[Offer], at: datetime) -> str:
     rows = [
         [
             one.provider, one.zone or one.region, one.instance_type, gpus_text(one), one.market.value,
-            money(one.usd_per_hour), money(_per_gpu(one)), age(one.as_of, at.date()),
+            money(one.usd_per_hour), per_gpu_text(one, 2), age(one.as_of, at.date()),
         ]
         for one in found
     ]  # fmt: skip
@@ -284,7 +213,7 @@ def _verbose_table(found: list[Offer], at: datetime) -> str:
             one.id, gpus_text(one), _label(one), plain_text(one.gpu_vram_gb), plain_text(one.vcpus),
             plain_text(one.ram_gb), one.nvlink.value if one.nvlink else None,
             one.fabric.value if one.fabric else None, plain_text(one.fabric_gbps), _software(one),
-            money(one.usd_per_hour, 4), money(_per_gpu(one), 4), age(one.as_of, at.date()), one.source,
+            money(one.usd_per_hour, 4), per_gpu_text(one), age(one.as_of, at.date()), one.source,
         ]
         for one in found
     ]  # fmt: skip
@@ -335,7 +264,7 @@ def offer_fields(offer: Offer, at: datetime) -> dict[str, Any]:
     return {
         **asdict(offer),
         "label": _label(offer) if offer.gpu_count else None,
-        "usd_per_gpu_hour": round(_per_gpu(offer), 6) if offer.gpu_count else None,
+        "usd_per_gpu_hour": None if offer.usd_per_gpu_hour is None else round(offer.usd_per_gpu_hour, 6),
         "age_s": None if seconds == float("inf") else max(int(seconds), 0),
     }
 

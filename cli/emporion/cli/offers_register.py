@@ -122,10 +122,11 @@ def _fields(made: Registered) -> dict[str, Any]:
 
 
 def _offers(made: Registered) -> str:
+    from emporion.cli.offers_list import gpus_text, per_gpu_text
+
     rows = [
         [
-            offer.id, f"{offer.gpu_count} x {offer.gpu or '?'}" if offer.gpu_count else "-",
-            money(offer.usd_per_hour, 4), money(offer.usd_per_hour / max(offer.gpu_count, 1), 4), offer.source,
+            offer.id, gpus_text(offer), money(offer.usd_per_hour, 4), per_gpu_text(offer), offer.source,
         ]
         for offer in made.offers
     ]  # fmt: skip

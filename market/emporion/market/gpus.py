@@ -15,12 +15,12 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from emporion.market.errors import UserError
+from emporion.market.errors import UserError, did_you_mean
 from emporion.market.units import Count, Memory, parse_count, parse_memory, plain, shown
 
 __all__ = [
-    "Gpu", "GpuName", "all_gpus", "gpu_info", "label_of", "labels", "match_model", "meets_vram", "resolve_gpu",
-    "without_count",
+    "Gpu", "GpuName", "all_gpus", "check_label", "gpu_info", "label_of", "labels", "match_model", "meets_vram",
+    "resolve_gpu", "without_count",
 ]  # fmt: skip
 
 _DATA = Path(__file__).with_name("data")
@@ -194,6 +194,19 @@ def labels() -> Mapping[str, tuple[str, ...]]:
         label = label_of(gpu)
         found[label] = (*found.get(label, ()), gpu)
     return found
+
+
+def check_label(text: str) -> str:
+    """Return a capability label, in small letters.
+
+    Raises: UserError E-GPU: when there is none of this name, with the nearest one.
+    """
+    word = text.strip().lower()
+    if word not in labels():
+        near = did_you_mean(word, set(labels()))
+        fix = f"did you mean {near}" if near else f"labels are {', '.join(labels())}"
+        raise UserError("E-GPU", f"no capability label is {shown(text)}", fix=fix)
+    return word
 
 
 @cache

@@ -105,6 +105,11 @@ class Offer:
     """Latitude and longitude of its region in degrees, where the source itself says so."""
 
     @property
+    def usd_per_gpu_hour(self) -> Decimal | None:
+        """The price per GPU; None: it has none."""
+        return self.usd_per_hour / self.gpu_count if self.gpu_count else None
+
+    @property
     def between_gbps(self) -> Decimal | None:
         """The bandwidth between such machines: that of the fabric, else of their network."""
         return self.network_gbps if self.fabric_gbps is None else self.fabric_gbps

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from emporion.market.errors import UserError, did_you_mean
-from emporion.market.gpus import labels, resolve_gpu
+from emporion.market.errors import UserError
+from emporion.market.gpus import check_label, resolve_gpu
 from emporion.market.intent.keys import Key, Section
 from emporion.market.intent.readers import choice, matching
 from emporion.market.money import Money, Rate, parse_money
@@ -28,15 +28,6 @@ def _whole(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,6}", text.strip()) or int(text) > _MAX_GPUS:
         raise UserError("E-COUNT", f"{shown(text)} is not a whole number of 0 to {_MAX_GPUS}", fix="write gpus: 8")
     return int(text)
-
-
-def _label(text: str) -> str:
-    word = text.strip().lower()
-    if word not in labels():
-        near = did_you_mean(word, set(labels()))
-        fix = f"did you mean {near}" if near else f"labels are {', '.join(labels())}"
-        raise UserError("E-GPU", f"no capability label is {shown(text)}", fix=fix)
-    return word
 
 
 def _gpu(text: str) -> str:
@@ -95,7 +86,7 @@ _MACHINES = Section(
     "The kinds of machine.",
     (
         Key("name", "Its machine type.", _NAME, "rack-a"),
-        Key("label", "Capability label: model and memory of its GPUs.", _label, "a100-80gb"),
+        Key("label", "Capability label: model and memory of its GPUs.", check_label, "a100-80gb"),
         Key("gpu", "Model of its GPUs, where no label names the board.", _gpu, "h100-80gb-sxm"),
         Key("gpus", "GPUs of one machine.", _whole, "8", default="1"),
         Key("vram", "Memory of one GPU, to check the label by.", parse_memory, "80gb"),

@@ -47,10 +47,6 @@ def _vram_gb(offer: Offer, _now: datetime) -> Decimal | None:
     return offer.gpu_vram_gb if offer.gpu_count else Decimal(0)
 
 
-def _per_gpu(offer: Offer, _now: datetime) -> Decimal | None:
-    return offer.usd_per_hour / offer.gpu_count if offer.gpu_count else None
-
-
 def _age(offer: Offer, now: datetime) -> object:
     seconds = age_s(offer.as_of, now)
     return None if seconds == float("inf") else Decimal(max(int(seconds), 0))
@@ -96,7 +92,8 @@ _ALL = (
     ),
     Field("usd_per_hour", "price of one machine, in USD an hour", number("usd", "$12.50"),
         lambda offer, _: offer.usd_per_hour, "offer"),
-    Field("usd_per_gpu_hour", "price of one GPU, in USD an hour", number("usd", "$2.50"), _per_gpu, "offer"),
+    Field("usd_per_gpu_hour", "price of one GPU, in USD an hour", number("usd", "$2.50"),
+        lambda offer, _: offer.usd_per_gpu_hour, "offer"),
     Field("age", "age of the price", number("s", "7d"), _age),
     Field("source", "where the price comes from", text("*spot*"), lambda offer, _: offer.source or None, "offer"),
     Field("cuda", "version of CUDA", version("12.1"), _software("cuda")),

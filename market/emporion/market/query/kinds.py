@@ -12,7 +12,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from emporion.market.errors import UserError, did_you_mean
-from emporion.market.gpus import labels, resolve_gpu
+from emporion.market.gpus import check_label, resolve_gpu
 from emporion.market.money import parse_money
 from emporion.market.query.versions import is_version, matches
 from emporion.market.units import (
@@ -173,11 +173,7 @@ def label() -> Kind:
     """Return the kind of a capability label."""
 
     def read(written: str) -> Value:
-        word = written.strip().lower()
-        if word not in labels():
-            near = did_you_mean(word, set(labels()))
-            fix = f"did you mean {near}" if near else f"labels are {', '.join(labels())}"
-            raise UserError("E-VALUE", f"no capability label is {shown(written)}", fix=fix)
+        word = check_label(written)
         return Value(word, lambda op, seen: (seen == word) == (op == "=="))
 
     return Kind("label", "a100-80gb", EQUAL, read)
