@@ -93,15 +93,17 @@ def _regions(ask: Ask, clients: Callable[[str], Clients], workers: int) -> list[
     told: list[_Region] = []
     with ThreadPoolExecutor(workers) as pool:
         asked = [(name, pool.submit(_region, clients(name), ask.now)) for name in usable]
-        for done, (name, answer) in enumerate(asked, start=1):
-            try:
-                told.append(answer.result())
-            except UserError as error:
-                if optional[name] != "opted-in":
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
-                _log.warning("provider=aws region=%s left_out=%r", name, error.what)
-            ask.progress("regions", done, len(asked))
+        try:
+            for done, (name, answer) in enumerate(asked, start=1):
+                try:
+                    told.append(answer.result())
+                except UserError as error:
+                    if optional[name] != "opted-in":
+                        raise
+                    _log.warning("provider=aws region=%s left_out=%r", name, error.what)
+                ask.progress("regions", done, len(asked))
+        finally:  # an error, or nobody waits any more: what has not begun is not asked
+            pool.shutdown(wait=False, cancel_futures=True)
     return told
 
 
