@@ -94,10 +94,9 @@ def _software(offer: Offer) -> dict[str, Any]:
 
 def _stand_up(offer: Offer) -> str | None:
     """Return why a cluster of such machines cannot be stood up by this version, None: it can."""
-    from emporion.market.clouds import installed_clouds
+    from emporion.market.clouds import installed_clouds, stand_up_problem
 
-    cloud = installed_clouds().get(offer.provider)
-    return f"no component for {offer.provider} in this version" if cloud is None else cloud.not_deployable(offer)
+    return stand_up_problem(installed_clouds(), offer)
 
 
 def _text(info: TypeInfo, at: datetime) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "identity",
     "installed_clouds",
     "open_api",
+    "stand_up_problem",
 ]
 
 
@@ -215,6 +216,12 @@ def installed_clouds() -> Mapping[str, Cloud]:
     """Return the clouds that have a component, by provider name, sorted."""
     found = [entry.load() for entry in entry_points(group="emporion.clouds")]
     return {cloud.name: cloud for cloud in sorted(found, key=lambda cloud: cloud.name)}
+
+
+def stand_up_problem(clouds: Mapping[str, Cloud], offer: Offer) -> str | None:
+    """Return why no component of this version stands an offer up, or None."""
+    cloud = clouds.get(offer.provider)
+    return f"no component for {offer.provider} in this version" if cloud is None else cloud.not_deployable(offer)
 
 
 def open_api(cloud: Cloud, region: str, world: str) -> CloudApi:

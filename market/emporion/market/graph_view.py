@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 
 from emporion.market.figures import figure
-from emporion.market.gpus import all_gpus
+from emporion.market.gpus import gpu_info
 from emporion.market.links import Links, Site
 from emporion.market.observed import Observed
 from emporion.market.offer import Fabric, Offer
@@ -91,7 +91,7 @@ def node_view(offer: Offer, observed: Observed) -> GraphNode:
     """Return an offer as a node."""
     info = region_info(offer.provider, offer.region)
     reading = observed.reading(offer)
-    watts = _gpu_watts().get(offer.gpu)
+    watts = gpu_info(offer.gpu).tdp_w if offer.gpu else None
     return GraphNode(
         offer=offer.id,
         provider=offer.provider,
@@ -119,18 +119,8 @@ def node_view(offer: Offer, observed: Observed) -> GraphNode:
     )
 
 
-@cache
-def _gpu_watts() -> dict[str | None, Decimal]:
-    return {gpu.id: gpu.tdp_w for gpu in all_gpus() if gpu.tdp_w is not None}
-
-
-@cache
-def _families() -> dict[str | None, str]:
-    return {gpu.id: gpu.family for gpu in all_gpus()}
-
-
 def _labels(offer: Offer) -> frozenset[str]:
-    labels = {offer.arch, offer.gpu, _families().get(offer.gpu), offer.tier}
+    labels = {offer.arch, offer.gpu, gpu_info(offer.gpu).family if offer.gpu else None, offer.tier}
     if offer.fabric is not None:
         labels |= {offer.fabric.value, "rdma" if offer.fabric.rdma else None}
     if offer.nvlink_gb_s_per_gpu:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from emporion.market.figures import figures
-from emporion.market.gpus import all_gpus
+from emporion.market.gpus import gpu_info
 from emporion.market.observed import Observed
 from emporion.market.offer import Market, Offer
 from emporion.market.performance import gpu_speed
@@ -36,10 +36,9 @@ def bases(placement: Placement, observed: Observed) -> tuple[Basis, ...]:
 def _speed(placement: Placement) -> Iterator[Basis]:
     performance = placement.performance
     gpus = [pool.offer.gpu for pool in placement.pools if pool.offer.gpu_count]
-    sources = {gpu.id: gpu.source for gpu in all_gpus()}
     for gpu in dict.fromkeys(gpus):
         speed = gpu_speed(gpu)
-        where = f"data/gpus.csv, data/benchmarks.csv: {sources.get(gpu or '', '?')}"
+        where = f"data/gpus.csv, data/benchmarks.csv: {gpu_info(gpu).source if gpu else '?'}"
         how = "from the published GPU nearest in memory bandwidth, by bandwidth and dense TFLOPS"
         yield Basis(
             f"images/s of one {gpu or 'GPU of unknown model'}",

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
 
 from emporion.market import query
 from emporion.market.ages import age_s
 from emporion.market.carbon import emission
-from emporion.market.gpus import Gpu, GpuName, all_gpus, meets_vram, resolve_gpu
+from emporion.market.gpus import Gpu, GpuName, all_gpus, gpu_info, meets_vram, resolve_gpu
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
 from emporion.market.placement.candidates import grams
@@ -288,7 +287,7 @@ def _model(wish: Gpus) -> Constraint:
         if wish.types:
             return None if offer.gpu in by_name else f"GPU is not {_either(wish.asked or wish.types)}"
         if wish.vendor is not None:
-            vendor = _vendor(offer.gpu)
+            vendor = None if offer.gpu is None else gpu_info(offer.gpu).vendor
             if vendor is None:
                 return "not known who makes its GPUs"
             return None if vendor == wish.vendor else f"GPU is not made by {wish.vendor}"
@@ -312,11 +311,6 @@ def _sharing(wish: Gpus) -> Constraint:
     return Constraint(
         "resources.gpus.mig", Scope.MACHINE, wish.mig or "whole GPUs", test, lambda o: o.mig or "whole GPUs"
     )
-
-
-@lru_cache(maxsize=1024)
-def _vendor(gpu: str | None) -> str | None:
-    return next((row.vendor for row in all_gpus() if row.id == gpu), None)
 
 
 def _vram(offer: Offer, floor: Memory | None, text: str) -> str | None:

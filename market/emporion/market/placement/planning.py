@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from emporion.market.ages import age_warnings
 from emporion.market.budget import within_budget
 from emporion.market.carbon import carbon_warnings
-from emporion.market.clouds import Cloud
+from emporion.market.clouds import Cloud, stand_up_problem
 from emporion.market.cost import CostModel
 from emporion.market.errors import UserError, UserErrors
 from emporion.market.intent.model import Budget, Constraints, Intent, Lifecycle, Network
@@ -18,7 +18,7 @@ from emporion.market.money import Rate
 from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
-from emporion.market.placement.advice import cost_advice
+from emporion.market.placement.advice import cost_advice, machines
 from emporion.market.placement.assumptions import assumed_warnings, unplaced_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error
@@ -188,14 +188,11 @@ def _deploy_test(intent: Intent, clouds: Mapping[str, Cloud], costs: CostModel) 
     """Return the test of whether an offer can be stood up by a component of this version, its controller with it."""
 
     def machine(offer: Offer) -> str | None:
-        cloud = clouds.get(offer.provider)
-        if cloud is None:
-            return f"no component for {offer.provider} in this version"
-        if not is_local_zone(offer.provider, offer.zone):
-            return cloud.not_deployable(offer)
-        if not intent.constraints.local_zones:
-            return f"{offer.zone} is a Local Zone: constraints.local_zones: true allows it"
-        return cloud.not_deployable(replace(offer, zone=None))  # the zone is allowed; the machine may still not be
+        if offer.provider in clouds and is_local_zone(offer.provider, offer.zone):
+            if not intent.constraints.local_zones:
+                return f"{offer.zone} is a Local Zone: constraints.local_zones: true allows it"
+            offer = replace(offer, zone=None)  # the zone is allowed; the machine may still not be
+        return stand_up_problem(clouds, offer)
 
     def problem(offer: Offer) -> str | None:
         found = machine(offer)
@@ -230,13 +227,12 @@ def _warnings(choice: Choice, placements: list[Placement], first: Placement | No
 
 
 def _surplus(placement: Placement) -> str:
-    machines = " and ".join(f"{pool.count} x {pool.offer.instance_type}" for pool in placement.pools)
     total = sum(pool.gpus for pool in placement.pools)
     units = "MIG slices" if any(pool.offer.mig for pool in placement.pools) else "GPUs"
     if total > placement.gpus:
         share = placement.cost.total * placement.gpus / total
         return (
-            f"{machines}: {placement.gpus} of {total} {units} are used; "
+            f"{machines(placement)}: {placement.gpus} of {total} {units} are used; "
             f"the whole costs ${placement.cost.total:.2f}/hr, their share is ${share:.2f}/hr"
         )
-    return f"{machines}: {placement.surplus} {units} more than the least asked for"
+    return f"{machines(placement)}: {placement.surplus} {units} more than the least asked for"

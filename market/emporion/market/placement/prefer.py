@@ -12,7 +12,7 @@ from emporion.market.placement.front import Vector
 from emporion.market.placement.model import Placement
 from emporion.market.units import shown
 
-__all__ = ["Preference", "preference", "recommend"]
+__all__ = ["Preference", "preference", "recommend", "useful_per_second"]
 
 _DAY_S = 86_400
 _OBJECTIVES = ("cost", "speed", "stability", "carbon")
@@ -93,6 +93,11 @@ def recommend(placements: Sequence[Placement], prefer: Preference) -> Placement:
     return min(placements, key=lambda each: (*_rank(each.vector, prefer.text), *_order(each), each.offer_ids))
 
 
+def useful_per_second(vector: Vector) -> float:
+    """Return the images per second that interruptions leave, over the day."""
+    return vector.throughput * max(_DAY_S - vector.loss_s, 0) / _DAY_S
+
+
 def _badness(vector: Vector) -> dict[str, float]:
     """Return each objective, less is better."""
     return {
@@ -119,7 +124,7 @@ def _weighted(vector: Vector, weights: Mapping[str, float], ranges: Mapping[str,
 
 def _rank(vector: Vector, name: str) -> tuple[float, ...]:
     if name == "balanced":
-        useful = vector.throughput * max(_DAY_S - vector.loss_s, 0) / _DAY_S
+        useful = useful_per_second(vector)
         return (vector.cost / useful if useful else math.inf,)
     return (_badness(vector)[name],)
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from emporion.market.cost_lines import plain_usd
 from emporion.market.placement.model import Placement
 from emporion.market.placement.planning import Plan
-from emporion.market.placement.prefer import recommend
+from emporion.market.placement.prefer import recommend, useful_per_second
 from emporion.market.placement.relax import usd
 
 __all__ = ["Recommendation", "recommendation"]
 
-_DAY_S = 86_400
 _HOUR_S = 3600
 _MILLION = 1_000_000
+_WHOLE = 1000
+"""Dollars from which cents say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +32,24 @@ def recommendation(plan: Plan) -> Recommendation | None:
     chosen = plan.recommended
     if chosen is None:
         return None
-    rank = 1 + next(number for number, each in enumerate(plan.solutions) if each is chosen)
+    rank = _rank(chosen, plan)
     others = [each for each in plan.solutions if each is not chosen and each.recommendable]
     if not others:
         return Recommendation(rank, plan.prefer.text, "the only placement of the front that can be stood up")
     following = recommend(others, plan.prefer)
-    place = 1 + next(number for number, each in enumerate(plan.solutions) if each is following)
-    return Recommendation(rank, plan.prefer.text, f"{_merit(chosen, plan)}; next is {place}: {_rival(following, plan)}")
+    next_best = f"next is {_rank(following, plan)}: {_rival(following, plan)}"
+    return Recommendation(rank, plan.prefer.text, f"{_merit(chosen, plan)}; {next_best}")
+
+
+def _rank(placement: Placement, plan: Plan) -> int:
+    return next(rank for rank, each in enumerate(plan.solutions, 1) if each is placement)
 
 
 def _merit(placement: Placement, plan: Plan) -> str:
     """Return in what a placement is the best, with its figure."""
     figure = _figure(placement, plan)
     match plan.prefer.text:
-        case "balanced" if placement.vector.throughput:
+        case "balanced" if useful_per_second(placement.vector):
             return f"cheapest per useful image, {figure}"
         case "balanced" | "cost":
             return f"cheapest, {figure}"
@@ -61,7 +66,7 @@ def _merit(placement: Placement, plan: Plan) -> str:
 def _rival(placement: Placement, plan: Plan) -> str:
     chosen = plan.recommended
     if chosen is None or plan.prefer.weights:
-        return _all(placement)
+        return _all(placement, plan)
     ours, theirs = _value(chosen, plan), _value(placement, plan)
     more = f" ({(theirs - ours) / ours:+.0%})" if ours and theirs != ours else ""
     return f"{_figure(placement, plan)}{more}"
@@ -70,8 +75,9 @@ def _rival(placement: Placement, plan: Plan) -> str:
 def _figure(placement: Placement, plan: Plan) -> str:
     vector = placement.vector
     match plan.prefer.text:
-        case "balanced" if vector.throughput:
-            return f"${_value(placement, plan):.3g} per million images"
+        case "balanced" if useful_per_second(vector):
+            value = _value(placement, plan)
+            return f"${value:.0f} per million images" if value >= _WHOLE else f"${value:.3g} per million images"
         case "speed":
             return f"{vector.throughput:g} images/s"
         case "stability":
@@ -86,9 +92,8 @@ def _value(placement: Placement, plan: Plan) -> float:
     """Return the figure that the preference compares, as a number."""
     vector = placement.vector
     match plan.prefer.text:
-        case "balanced" if vector.throughput and vector.loss_s < _DAY_S:
-            images = vector.throughput * _HOUR_S * (_DAY_S - vector.loss_s) / _DAY_S
-            return float(usd(vector.cost)) / images * _MILLION
+        case "balanced" if useful_per_second(vector):
+            return float(usd(vector.cost)) / (useful_per_second(vector) * _HOUR_S) * _MILLION
         case "speed":
             return vector.throughput
         case "stability":
@@ -99,6 +104,7 @@ def _value(placement: Placement, plan: Plan) -> float:
             return float(usd(vector.cost))
 
 
-def _all(placement: Placement) -> str:
+def _all(placement: Placement, plan: Plan) -> str:
     vector = placement.vector
-    return f"${plain_usd(usd(vector.cost))}/hr, {vector.throughput:g} images/s, {vector.loss_s} s lost a day"
+    carbon = f", {vector.carbon} g an hour" if plan.carbon else ""
+    return f"${plain_usd(usd(vector.cost))}/hr, {vector.throughput:g} images/s, {vector.loss_s} s lost a day{carbon}"
