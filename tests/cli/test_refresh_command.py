@@ -99,6 +99,15 @@ def test_prices_of_today_are_in_the_plan_with_their_age(refresh: Emporion, empor
     assert "0 d" in emporion("offers", "list", "--provider", "lambda").out
 
 
+def test_old_prices_are_left_out_where_the_intent_says_so_case_26(refresh: Emporion, emporion: Emporion) -> None:
+    plan = ("plan", "--gpus", "h100:8", "--max-price-age", "24h", "--json")
+    assert emporion(*plan).code == 3, "every bundled price is older"
+    refresh("lambda", "coreweave")
+    found = emporion(*plan).document["solutions"]
+    assert {node["provider"] for one in found for node in one["nodes"]} <= {"lambda", "coreweave"}
+    assert found
+
+
 def test_all_five_are_refreshed_at_once(refresh: Emporion, server: PriceServer, home: Path) -> None:
     ran = refresh(*FIVE, "--json")
     document = ran.document
