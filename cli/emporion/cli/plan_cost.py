@@ -9,6 +9,7 @@ from typing import Any
 from emporion.cli.layout import fold
 from emporion.cli.render import money, table
 from emporion.market.cost_lines import HOURS_PER_MONTH
+from emporion.market.units import plain
 
 __all__ = ["cost_text"]
 
@@ -95,5 +96,4 @@ def _plain(value: object) -> str | None:
     """Return a number without trailing zeros, at most 6 places."""
     if value is None:
         return None
-    text = format(round(Decimal(str(value)), 6), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return plain(round(Decimal(str(value)), 6))

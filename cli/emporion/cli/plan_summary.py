@@ -10,7 +10,7 @@ from typing import Any
 from emporion.cli.render import age, money
 from emporion.cli.scatter import Dot
 
-__all__ = ["answer", "dots", "machines", "recommended", "summary"]
+__all__ = ["answer", "dots", "least", "machines", "recommended", "summary"]
 
 Document = Mapping[str, Any]
 
@@ -37,7 +37,12 @@ def answer(plan: Document) -> str:
 
 def _price(cost: Document) -> str:
     """Return the price an hour, marked where it is a lower bound."""
-    return f"{'>=' if cost['unknown'] and cost['upper_total'] is None else ''}${money(cost['total'])}/hr"
+    return f"{least(cost)}${money(cost['total'])}/hr"
+
+
+def least(cost: Document) -> str:
+    """Return the mark of a total that is a lower bound: something is unknown, and no bound is known."""
+    return ">=" if cost["unknown"] and cost["upper_total"] is None else ""
 
 
 def summary(plan: Document, today: date | None) -> list[tuple[str, str]]:

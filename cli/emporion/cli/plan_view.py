@@ -9,7 +9,7 @@ from typing import Any
 
 from emporion.cli.layout import WIDE, clean, fold
 from emporion.cli.plan_cost import cost_text
-from emporion.cli.plan_summary import recommended, summary
+from emporion.cli.plan_summary import least, recommended, summary
 from emporion.cli.render import money, table
 
 __all__ = ["plan_text", "wish"]
@@ -152,7 +152,7 @@ def _emission(one: Document) -> str | None:
 def _row(one: Document, *, apart: bool) -> list[str | None]:
     """Return a placement as a row; `apart`: provider and site have a column each."""
     nodes, cost = one["nodes"], one["cost"]
-    least = "" if _settled(cost) else ">="
+    mark = least(cost)
     sites = [node["zone"] or node["region"] for node in nodes]
     where = [_joined(node["provider"] for node in nodes), _joined(sites)]
     return [
@@ -163,16 +163,11 @@ def _row(one: Document, *, apart: bool) -> list[str | None]:
         _joined(node["gpu"] or ("?" if node["gpus_per_node"] else "-") for node in nodes),
         _joined(node["market"] for node in nodes),
         str(one["gpus"]),
-        least + money(cost["total"]),
-        least + money(cost["per_gpu"]),
+        mark + money(cost["total"]),
+        mark + money(cost["per_gpu"]),
         _speed(one),
         _number(one["objectives"]["loss_s_per_day"]),
     ]
-
-
-def _settled(cost: Document) -> bool:
-    """Return whether the total is the whole price: nothing is unknown, or a bound is known."""
-    return not cost["unknown"] or cost["upper_total"] is not None
 
 
 def _joined(values: Iterable[str]) -> str:

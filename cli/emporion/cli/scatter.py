@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from emporion.cli.layout import WIDE
 
-__all__ = ["Dot", "Markers", "scatter"]
+__all__ = ["LOG_FROM", "Dot", "Markers", "log_marks", "scatter"]
 
 _WIDEST, _NARROWEST, _ROWS = 96, 40, 14
-_LOG_FROM = 6.0
+LOG_FROM = 6.0
 """Costs that lie further apart than this factor are drawn on a logarithmic axis."""
 _CLASSES = 3
 _GAP = 9
@@ -81,6 +81,14 @@ def scatter(
     return "\n".join([*lines, *_legend(dots, across, lost, hidden, markers, columns)])
 
 
+def log_marks(low: float, high: float) -> list[float]:
+    """Return round values between two costs, evenly far apart by factor."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [
+        value for power in powers for digit in (1, 1.5, 2, 3, 5, 7) if low <= (value := digit * 10.0**power) <= high
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Axis:
     low: float
@@ -94,7 +102,7 @@ class _Axis:
         if low == high:
             pad = abs(low) * 0.1 or 1.0
             return _Axis(max(low - pad, 0.0), high + pad, log=False)
-        if log and low > 0 and high / low > _LOG_FROM:
+        if log and low > 0 and high / low > LOG_FROM:
             return _Axis(low, high, log=True)
         return _Axis(low, high, log=False)
 
@@ -108,9 +116,7 @@ class _Axis:
     def marks(self, most: int) -> list[float]:
         """Return round values within the axis, at most about `most`."""
         if self.log:
-            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            found = [digit * 10.0**power for power in powers for digit in (1, 1.5, 2, 3, 5, 7)]
-            return [value for value in found if self.low <= value <= self.high] or [self.low]
+            return log_marks(self.low, self.high) or [self.low]
         rough = (self.high - self.low) / max(most, 1)
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough * (1 - 1e-9))

@@ -10,6 +10,8 @@ from typing import Any
 
 from emporion.cli.plan_summary import machines
 from emporion.cli.render import money
+from emporion.cli.scatter import LOG_FROM, log_marks
+from emporion.market.cost_lines import PARTS
 
 __all__ = ["LEGEND", "Figure", "cost_figure", "front_figure", "short", "tagged"]
 
@@ -17,8 +19,6 @@ Document = Mapping[str, Any]
 Figure = dict[str, Any]
 
 SHOWN_BARS = 12
-_LOG_FROM = 6.0
-_PARTS = ("compute", "storage", "transfer", "network", "fees", "interruptions")
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Okabe and Ito's, which colour-blind people can tell apart."""
 _OTHER = "#8a8f98"
@@ -35,8 +35,8 @@ def front_figure(plan: Document) -> Figure:
     lost = _lost_colours([one["objectives"]["loss_s_per_day"] for one in everything] or [0])
     costs = [float(one["objectives"]["usd_per_hour"]) for one in everything]
     axis: Figure = {"title": {"text": "full-chain cost, $/hr"}, "tickprefix": "$", "type": "linear"}
-    if costs and min(costs) > 0 and max(costs) / min(costs) > _LOG_FROM:
-        axis |= {"type": "log", "tickvals": _log_marks(min(costs), max(costs))}
+    if costs and min(costs) > 0 and max(costs) / min(costs) > LOG_FROM:
+        axis |= {"type": "log", "tickvals": log_marks(min(costs), max(costs))}
     return {
         "data": [_front_trace(name, symbol, size, group, lost) for name, symbol, size, group in groups if group],
         "layout": {
@@ -49,13 +49,6 @@ def front_figure(plan: Document) -> Figure:
 
 
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
-
-
-def _log_marks(low: float, high: float) -> list[float]:
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [
-        value for power in powers for digit in (1, 1.5, 2, 3, 5, 7) if low <= (value := digit * 10.0**power) <= high
-    ]
 
 
 def _lost_colours(losses: Sequence[int]) -> Figure:
@@ -118,7 +111,7 @@ def _hover(one: Document) -> str:
         f"${money(cost['total'])}/hr, ${money(cost['per_gpu'], 3)} per GPU and hour",
         f"{goals['throughput']:g} images/s{' (derived)' if one['performance']['derived'] else ''}",
         f"{goals['loss_s_per_day']} s lost a day{' (assumed)' if one['stability']['assumed'] else ''}",
-        *(f"{part} ${money(cost[part], 4)}/hr" for part in _PARTS if cost[part] is None or Decimal(cost[part])),
+        *(f"{part} ${money(cost[part], 4)}/hr" for part in PARTS if cost[part] is None or Decimal(cost[part])),
     ]
     if cost["unknown"]:
         lines.append(f"unknown: {escape(', '.join(cost['unknown']))}")
@@ -134,7 +127,7 @@ def cost_figure(plan: Document) -> Figure:
     names = [f"{'★ ' if one['recommended'] else ''}{one['rank']}  {escape(short(machines(one)))}" for one in shown]
     traces: list[Figure] = [
         _bars(part, colour, names, [one["cost"][part] for one in shown], [one["cost"]["total"] for one in shown])
-        for part, colour in zip(_PARTS, _COLOURS, strict=True)
+        for part, colour in zip(PARTS, _COLOURS, strict=True)
         if any(one["cost"][part] is None or Decimal(one["cost"][part]) for one in shown)
     ]
     more = [

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
-from emporion.cli.plan_summary import machines
+from emporion.cli.plan_summary import least, machines
 from emporion.cli.render import age, money
+from emporion.market.units import plain
 
 __all__ = ["Block", "cost_block", "front_blocks", "link_block", "region_block", "rejected_block", "relaxed_block"]
 
@@ -112,8 +114,8 @@ def _placements(caption: str, placements: Sequence[Document], detailed: Collecti
                     dict.fromkeys(node["gpu"] or ("?" if node["gpus_per_node"] else "-") for node in one["nodes"])
                 ),
                 str(one["gpus"]),
-                _least(one) + money(one["cost"]["total"]),
-                _least(one) + money(one["cost"]["per_gpu"], 3),
+                least(one["cost"]) + money(one["cost"]["total"]),
+                least(one["cost"]) + money(one["cost"]["per_gpu"], 3),
                 f"{'~' if one['performance']['derived'] else ''}{one['objectives']['throughput']:g}",
                 f"{one['performance']['scaling_efficiency']:.0%}",
                 f"{'~' if one['stability']['assumed'] else ''}{one['objectives']['loss_s_per_day']}",
@@ -127,11 +129,6 @@ def _placements(caption: str, placements: Sequence[Document], detailed: Collecti
     ]
     notes = sorted({one["deploy_note"] for one in placements if one["deploy_note"]})
     return Block(caption, _heads(names), tuple(rows), tuple(notes), open=len(rows) <= _FOLDED)
-
-
-def _least(one: Document) -> str:
-    cost = one["cost"]
-    return ">=" if cost["unknown"] and cost["upper_total"] is None else ""
 
 
 def _joint(link: Document) -> str:
@@ -184,9 +181,8 @@ def cost_block(one: Document, today: date) -> Block:
         *([f"unknown: {', '.join(cost['unknown'])}"] if cost["unknown"] else []),
         *([f"not deployable: {one['deploy_note']}"] if one["deploy_note"] else []),
     ]
-    title = (
-        f"{'★ ' if one['recommended'] else ''}{one['rank']}: {machines(one)}, {_least(one)}${money(cost['total'])}/hr"
-    )
+    mark = "★ " if one["recommended"] else ""
+    title = f"{mark}{one['rank']}: {machines(one)}, {least(cost)}${money(cost['total'])}/hr"
     return Block(
         "", _heads(names), tuple(rows), tuple(notes), one["anchor"], title, best=one["recommended"], total=total
     )
@@ -204,11 +200,8 @@ def _mark(holds: bool, word: str) -> str:
     return f" ({word})" if holds else ""
 
 
-def _plain(value: object) -> str | None:
-    if value is None:
-        return None
-    text = str(value)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _plain(value: str | None) -> str | None:
+    return None if value is None else plain(Decimal(value))
 
 
 def region_block(picture: Document) -> Block:
