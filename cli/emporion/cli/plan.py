@@ -290,8 +290,6 @@ def _pin(made: Plan, stack: str, world: str | None, folder: Path | None, *, as_j
 
 
 def _print(made: Plan, chart: bool | None = None, *, as_json: bool) -> ExitCode:
-    from emporion.cli.plan_view import plan_text
-    from emporion.cli.warnings_view import grouped
     from emporion.market.plan import plan_json
 
     document = plan_json(made)
@@ -299,6 +297,9 @@ def _print(made: Plan, chart: bool | None = None, *, as_json: bool) -> ExitCode:
     if as_json:
         json_out(document["schema"], document)
         return code
+    from emporion.cli.plan_view import plan_text
+    from emporion.cli.warnings_view import grouped
+
     width = screen_width()
     click.echo(plan_text(document, width=width, today=made.now.date(), chart=_chart(document, chart, width)), nl=False)
     for warning in grouped(made.warnings):
@@ -310,8 +311,7 @@ def _print(made: Plan, chart: bool | None = None, *, as_json: bool) -> ExitCode:
 
 def _chart(document: Mapping[str, Any], wanted: bool | None, width: int) -> str:
     """Return the picture of the front: where it was asked for, and unasked on a terminal when there is a choice."""
-    from emporion.cli.plan_summary import dots
-    from emporion.cli.scatter import Markers, scatter
+    from emporion.cli.scatter import Markers, dots, scatter
 
     drawn = dots(document)
     if not drawn or wanted is False or (wanted is None and not (sys.stdout.isatty() and len(drawn) > 1)):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 from emporion.cli.render import age, money
-from emporion.cli.scatter import Dot
 
-__all__ = ["answer", "dots", "least", "machines", "recommended", "summary"]
+__all__ = ["answer", "least", "machines", "recommended", "summary"]
 
 Document = Mapping[str, Any]
 
@@ -90,19 +88,3 @@ def _unknown(cost: Document) -> Iterator[str]:
     if free:
         parts.append(f"{', '.join(free)}: no bound" + ("" if upper is not None else ", the total is a lower bound"))
     yield "; ".join(parts)
-
-
-def dots(plan: Document) -> list[Dot]:
-    """Return every placement of a plan as a dot of its picture."""
-    return [
-        Dot(
-            float(Decimal(one["objectives"]["usd_per_hour"])),
-            float(one["objectives"]["throughput"]),
-            int(one["objectives"]["loss_s_per_day"]),
-            one["rank"],
-            solution=solution,
-            recommended=bool(one["recommended"]),
-        )
-        for solution, some in ((True, plan["solutions"]), (False, plan["not_deployable"]))
-        for one in some
-    ]

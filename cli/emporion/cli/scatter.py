@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from emporion.cli.layout import WIDE
 
-__all__ = ["LOG_FROM", "Dot", "Markers", "log_marks", "scatter"]
+__all__ = ["LOG_FROM", "Dot", "Markers", "dots", "log_marks", "scatter"]
 
 _WIDEST, _NARROWEST, _ROWS = 96, 40, 14
 LOG_FROM = 6.0
@@ -50,6 +51,22 @@ class Markers:
         except (UnicodeEncodeError, LookupError):
             return Markers("*", "ABC", "abc", "+|-+")
         return rich
+
+
+def dots(plan: Mapping[str, Any]) -> list[Dot]:
+    """Return every placement of a plan as a dot of its picture."""
+    return [
+        Dot(
+            float(one["objectives"]["usd_per_hour"]),
+            float(one["objectives"]["throughput"]),
+            int(one["objectives"]["loss_s_per_day"]),
+            one["rank"],
+            solution=solution,
+            recommended=bool(one["recommended"]),
+        )
+        for solution, some in ((True, plan["solutions"]), (False, plan["not_deployable"]))
+        for one in some
+    ]
 
 
 def scatter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -12,7 +12,7 @@ from emporion.market.offer import Market, Offer
 from emporion.market.offers.columns import RowNote, Table
 from emporion.market.offers.make import OfferMaker
 from emporion.market.offers.shape import Topology, topology
-from emporion.market.sites import RegionInfo, check_regions, is_local_zone, region_matches, regions
+from emporion.market.sites import check_regions, region_matches
 
 __all__ = ["Catalogue", "OfferFilter", "TypeInfo"]
 
@@ -27,8 +27,6 @@ class OfferFilter:
     providers: frozenset[str] = frozenset()
     regions: tuple[str, ...] = ()
     """Globs over region names and areas."""
-    region: str | None = None
-    """Exactly this region."""
     markets: frozenset[Market] = frozenset(Market)
     instance_types: frozenset[str] = frozenset()
     machines: str = "any"
@@ -130,15 +128,6 @@ class Catalogue:
         """Ids of gpus.csv of which there is at least one row."""
         return frozenset(text for text in self._table.columns["gpu"].texts if text)
 
-    @property
-    def regions(self) -> Mapping[tuple[str, str], RegionInfo]:
-        """What is known of regions, by (provider, region)."""
-        return regions()
-
-    def is_local_zone(self, offer: Offer) -> bool:
-        """Return whether the offer is in a Local Zone, which needs `constraints.local_zones`."""
-        return is_local_zone(offer.provider, offer.zone)
-
     def find_offers(self, wanted: OfferFilter) -> tuple[Offer, ...]:
         """Return the offers that pass, in the order of the file; of one row on-demand, spot, reserved."""
         markets = [market for market in Market if market in wanted.markets]
@@ -172,8 +161,6 @@ class Catalogue:
             tests["provider"] = lambda text: text in wanted.providers
         if wanted.instance_types:
             tests["instance_type"] = lambda text: text in wanted.instance_types
-        if wanted.region is not None:
-            tests["region"] = lambda text: text == wanted.region
         if wanted.machines != "any":
             tests["gpu_count"] = lambda text: (text == "0") == (wanted.machines == "cpu")
         rows: Iterator[int] = iter(range(self._table.rows))

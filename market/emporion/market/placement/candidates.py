@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
     @property
     def carbon(self) -> int:
-        """MgCO2e per hour of all machines."""
+        """Of all machines, in mgCO2e per hour."""
         return sum(candidate.carbon * count for candidate, count in self.parts)
 
     def within(self, quotas: Sequence[int]) -> bool:

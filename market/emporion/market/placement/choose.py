@@ -21,7 +21,7 @@ from emporion.market.performance import workload
 from emporion.market.placement.candidates import Candidate, Found, Tariff, joint_of
 from emporion.market.placement.constraints import Constraint, Scope, offer_constraints, size_of
 from emporion.market.placement.demand import Demand, demand
-from emporion.market.placement.front import Front, Key, Vector
+from emporion.market.placement.front import Front, Vector
 from emporion.market.placement.joins import site_links
 from emporion.market.placement.model import Placement, Pool
 from emporion.market.placement.quotas import Limit, Quota, limits_of
@@ -215,12 +215,12 @@ class Choice:
         """Return the solutions and the placements that cannot be stood up and that no solution dominates."""
         mine = {id(item) for _, _, item in self.deployable.points}
         if not mine:
-            return [self.placement(*point) for point in self.overall.points], []
-        solutions = [self.placement(*point) for point in self.deployable.points]
-        others = [self.placement(*point) for point in self.overall.points if id(point[2]) not in mine]
+            return [self.placement(vector, found) for vector, _, found in self.overall.points], []
+        solutions = [self.placement(vector, found) for vector, _, found in self.deployable.points]
+        others = [self.placement(vector, found) for vector, _, found in self.overall.points if id(found) not in mine]
         return solutions, others
 
-    def placement(self, vector: Vector, _key: Key, found: Found) -> Placement:
+    def placement(self, vector: Vector, found: Found) -> Placement:
         """Return what the search found as a placement."""
         search = self.search(())
         kinds = [candidate.kind for candidate, _ in found.parts]

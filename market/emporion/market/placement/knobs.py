@@ -140,7 +140,7 @@ def _emitted(opened: Intent, choice: Choice) -> Iterator[Step]:
 
 
 _NO_LIMIT = Decimal(10**12)
-"""GCO2e per hour: above what any placement emits."""
+"""Above what any placement emits, in gCO2e per hour."""
 
 
 def _one_less(opened: Intent, asked: query.Query) -> Iterator[Step]:

@@ -9,7 +9,7 @@ from emporion.market.cost import lustre_gib
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_hash, intent_json
 from emporion.market.intent.model import Intent, Rdma
-from emporion.market.offer import Market
+from emporion.market.offer import Market, Offer
 from emporion.market.pin import PinnedController, PinnedImage, PinnedPlacement, PinnedPool, PinnedStorage
 from emporion.market.placement.advice import datasets
 from emporion.market.placement.model import Placement, Pool
@@ -33,10 +33,10 @@ def images_needed(plan: Plan) -> tuple[ImageKey, ...]:
     """
     placement = _recommended(plan)
     needed = set() if plan.intent.image.id else {("gpu", pool.offer.arch) for pool in placement.pools}
-    controller = plan.choice.costs.controller if plan.intent.scheduler == "slurm" else None
-    first = placement.pools[0].offer
-    found = controller(first.provider, first.region, first.zone) if controller else None
-    return tuple(sorted(needed | ({("controller", found.arch)} if found else set())))
+    controller = _controller_machine(plan, placement)
+    if controller is not None:
+        needed.add(("controller", controller.arch))
+    return tuple(sorted(needed))
 
 
 def pin(plan: Plan, images: Mapping[ImageKey, FoundImage]) -> PinnedPlacement:
@@ -144,12 +144,20 @@ def _image(images: Mapping[ImageKey, FoundImage], purpose: str, arch: str, inten
     return PinnedImage(found.id, found.name, found.published_at, found.arch, found.driver_version, found.efa_version)
 
 
-def _controller(plan: Plan, placement: Placement, images: Mapping[ImageKey, FoundImage]) -> PinnedController | None:
+def _controller_machine(plan: Plan, placement: Placement) -> Offer | None:
+    """Return the machine that runs the scheduler; None: nothing needs one, or none is known."""
     if plan.intent.scheduler != "slurm":
         return None
     first = placement.pools[0].offer
-    offer = plan.choice.costs.controller(first.provider, first.region, first.zone)
+    return plan.choice.costs.controller(first.provider, first.region, first.zone)
+
+
+def _controller(plan: Plan, placement: Placement, images: Mapping[ImageKey, FoundImage]) -> PinnedController | None:
+    if plan.intent.scheduler != "slurm":
+        return None
+    offer = _controller_machine(plan, placement)
     if offer is None:
+        first = placement.pools[0].offer
         raise UserError(
             "E-CONTROLLER",
             f"no CPU machine of {first.provider} in {first.region} is known for the scheduler's controller",

@@ -59,7 +59,7 @@ class Reasons:
                 loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
                 total, _ = search.costs(found.parts, loss_s)
                 throughput = search.throughput((candidate.kind,), counts, None)
-                return self.choice.placement(Vector(rounded(total), throughput, loss_s, grams(found.carbon)), (), found)
+                return self.choice.placement(Vector(rounded(total), throughput, loss_s, grams(found.carbon)), found)
         return None
 
     @cached_property

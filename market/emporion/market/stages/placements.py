@@ -66,7 +66,7 @@ class Placements:
             cost, speed, loss_s = option.label[:3]
             carbon = option.label[3] if self.graph.carbon else 0
             vector = Vector(rounded(cost), 0.0 if speed == float("-inf") else -speed, loss_s, carbon)
-            self._parts[key] = self.graph.choices[stage].placement(vector, (), option.found)
+            self._parts[key] = self.graph.choices[stage].placement(vector, option.found)
         return self._parts[key]
 
     def _slowest(self, own: Sequence[Placement]) -> Performance:
