@@ -58,10 +58,13 @@ BELOW: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 KINDS = sorted([*MADE, *BELOW])
 
 
-@pytest.fixture(params=["recorded", "local"])
+GROUNDS = ("azure in recorded shapes", "azure in the local world")
+
+
+@pytest.fixture(params=GROUNDS)
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Azure]:
     monkeypatch.setenv("EMPORION_HOME", str(tmp_path))
-    made: Azure = ArmGround() if request.param == "recorded" else LocalAzureGround(tmp_path)
+    made: Azure = ArmGround() if request.param == "azure in recorded shapes" else LocalAzureGround(tmp_path)
     if isinstance(made, LocalAzureGround):
         made.world.set_meta("running", "1")
     made.make("azure-native:resources:ResourceGroup", OTHER, {"resourceGroupName": "home", "location": "eastus"})

@@ -60,7 +60,7 @@ def a_set(subnet: str, **more: Any) -> dict[str, Any]:
     profile = {
         "osProfile": {
             "computerNamePrefix": "gpu-0-", "adminUsername": "emporion",
-            "linuxConfiguration": {"ssh": {"publicKeys": [{"keyData": KEY, "path": "/home/x/.ssh/authorized_keys"}]}},
+            "linuxConfiguration": {"ssh": {"publicKeys": [{"keyData": KEY, "path": "/srv/keys"}]}},
         },
         "storageProfile": {
             "imageReference": {"publisher": "p", "offer": "o", "sku": "s", "version": "1.0.0"},

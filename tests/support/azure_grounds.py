@@ -103,7 +103,7 @@ class ArmGround:
 
 def machine_inputs(nic: str, **more: Any) -> dict[str, Any]:
     """Return the inputs of a machine with this interface."""
-    key = {"keyData": "ssh-ed25519 AAAA nobody", "path": "/home/x/.ssh/authorized_keys"}
+    key = {"keyData": "ssh-ed25519 AAAA nobody", "path": "/srv/keys"}
     return {
         "resourceGroupName": "rg",
         "location": "eastus",

@@ -25,8 +25,8 @@ JUDGED = {
 }  # fmt: skip
 NO_CONSTRAINT = {
     "cost_control.auto_scale", "lifecycle.spot_fallback", "lifecycle.spot_auto_renew",
-    "lifecycle.checkpoint_interval", "checkpoint_path", "data", "model.parameters", "model.precision", "stages",
-    "image.framework", "image.version", "image.ops", "scheduler",
+    "lifecycle.checkpoint_interval", "lifecycle.on_interruption", "checkpoint_path", "data", "model.parameters",
+    "model.precision", "stages", "image.framework", "image.version", "image.ops", "scheduler",
 }  # fmt: skip
 """They change what a placement costs or how it is run, not which placements are allowed."""
 
