@@ -203,7 +203,7 @@ class Choice:
         if not points:
             return None
         found = points[0][2]
-        loss_s = round(search.stability([c.kind for c, _ in found.parts], [n for _, n in found.parts]).loss_s_per_day)
+        loss_s = search.loss_s([offer.kind for offer, _ in found.parts], [number for _, number in found.parts])
         _, judged = search.costs(found.parts, loss_s)
         return Decimal(judged) / NANO, sum(candidate.size * count for candidate, count in found.parts)
 

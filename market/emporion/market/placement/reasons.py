@@ -56,7 +56,7 @@ class Reasons:
         for sizes, counts in self._divisions.get(candidate.size, ()):
             if len(sizes) == 1 and search.serves((candidate.kind,), counts):
                 found = Found(((candidate, counts[0]),))
-                loss_s = round(search.stability((candidate.kind,), counts).loss_s_per_day)
+                loss_s = search.loss_s((candidate.kind,), counts)
                 total, _ = search.costs(found.parts, loss_s)
                 throughput = search.throughput((candidate.kind,), counts, None)
                 return self.choice.placement(Vector(rounded(total), throughput, loss_s, grams(found.carbon)), found)
@@ -226,7 +226,7 @@ class Reasons:
             kinds = tuple(each.kind for each in chosen)
             sites = [each.site for each in chosen]
             if search.serves(kinds, counts) and all(starmap(self._joined, combinations(sites, 2))):
-                loss_s = round(search.stability(kinds, counts).loss_s_per_day)
+                loss_s = search.loss_s(kinds, counts)
                 _, judged = search.costs(list(zip(chosen, counts, strict=True)), loss_s)
                 if search.affordable(judged, gpus):
                     return True

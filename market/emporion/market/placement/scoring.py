@@ -35,6 +35,10 @@ class Scoring:
         hazards = tuple(sorted([kind.hazard for kind in kinds]))
         return stability(hazards, gpus, sum(counts), self.recovery)
 
+    def loss_s(self, kinds: Sequence[Kind], counts: Sequence[int]) -> int:
+        """Return the compared loss of a composition, in whole seconds a day."""
+        return round(self.stability(kinds, counts).loss_s_per_day)
+
     def performance(self, kinds: Sequence[Kind], counts: Sequence[int], joint: Joint | None) -> Performance:
         """Return the speed of a composition; of machines used in part, the part's."""
         nodes = tuple((kind.machine, count) for kind, count in zip(kinds, counts, strict=True))

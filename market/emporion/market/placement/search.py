@@ -179,7 +179,7 @@ class _Walk:
         if not search.serves(kinds, numbers):
             return
         found = Found(tuple(sorted(zip(offers, numbers, strict=True), key=lambda part: part[0].id)))
-        loss_s = round(search.stability(kinds, numbers).loss_s_per_day)
+        loss_s = search.loss_s(kinds, numbers)
         total, judged = search.costs(found.parts, loss_s)
         gpus = sum([offer.size * each for offer, each in found.parts])
         if not (search.affordable(judged, gpus) and search.allowed(found)):
