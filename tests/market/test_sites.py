@@ -134,3 +134,17 @@ def test_places_and_stores() -> None:
 )
 def test_the_provider_of_a_store_is_told_by_its_address(url: str, place: tuple[str, str | None] | None) -> None:
     assert store_of(url) == place
+
+
+@pytest.mark.parametrize(
+    ("region", "area"),
+    [
+        ("Texas,US", "us-other"), ("Texas, US", "us-other"), ("Texas,US,NA", "us-other"), ("US,NA", "us-other"),
+        ("Windhoek,NA", "af-other"), ("Ulaanbaatar,MN", "ap-other"), ("Atlantis,XX", None), ("nowhere", None),
+        ("US", None),
+    ],
+)  # fmt: skip
+def test_a_place_that_no_table_has_lies_where_its_country_does(region: str, area: str | None) -> None:
+    info = region_info("vast", region)
+    assert (info.area if info else None) == area
+    assert region_matches(("us-*",), "vast", region) is (area == "us-other")

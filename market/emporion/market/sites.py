@@ -83,8 +83,36 @@ def regions() -> Mapping[tuple[str, str], RegionInfo]:
 
 
 def region_info(provider: str, region: str) -> RegionInfo | None:
-    """Return what is known of a region, or None."""
-    return regions().get((provider, region))
+    """Return what is known of a region, or None.
+
+    Of a place that no table has but that ends in its country's code (`Texas,US`, as markets of private machines name
+    theirs) the country's part of the world is known.
+    """
+    return regions().get((provider, region)) or _in_country(provider, region)
+
+
+_CONTINENTS = frozenset({"AF", "AN", "AS", "EU", "NA", "OC", "SA"})
+
+
+@cache
+def _in_country(provider: str, region: str) -> RegionInfo | None:
+    parts = [part.strip() for part in region.split(",")]
+    if len(parts) > 1 and parts[-1] in _CONTINENTS and parts[-2] in _countries():
+        parts.pop()  # `Texas,US,NA`; of `Windhoek,NA` the NA is a country
+    found = _countries().get(parts[-1])
+    if found is None or region == parts[-1]:
+        return None
+    continent, area = found
+    return RegionInfo(
+        provider, region, ",".join(parts[:-1]) or None, parts[-1], continent, area, None, None, None, None, None,
+        "the country's code in its name",
+    )  # fmt: skip
+
+
+@cache
+def _countries() -> Mapping[str, tuple[str, str]]:
+    """Return (continent, area) by the ISO 3166-1 code of a country."""
+    return {row["country"]: (row["continent"], row["area"]) for row in rows("countries.csv")}
 
 
 @cache

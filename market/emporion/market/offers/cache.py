@@ -19,7 +19,8 @@ _LOG = logging.getLogger(__name__)
 _KEPT = 8
 """Files kept: the bundled snapshot and the last few `--offers` files."""
 _TABLES = (
-    "arch.csv", "gpu_memory.csv", "gpus.csv", "instance_topology.csv", "offers.csv", "providers.csv", "regions.csv",
+    "arch.csv", "countries.csv", "gpu_memory.csv", "gpus.csv", "instance_topology.csv", "offers.csv", "providers.csv",
+    "regions.csv",
 )  # fmt: skip
 """What the import looks at beside the file itself (offers.csv: for what a plausible price is)."""
 

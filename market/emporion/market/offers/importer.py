@@ -18,7 +18,7 @@ from emporion.market.offers.document import OPTIONAL, REQUIRED, Document
 from emporion.market.offers.extras import read_extras
 from emporion.market.offers.row_prices import Prices, read_prices
 from emporion.market.offers.shape import RowError, Shape, read_shape
-from emporion.market.sites import regions, zone_problem
+from emporion.market.sites import region_info, regions, zone_problem
 
 __all__ = ["MAX_ROWS", "Importer"]
 
@@ -215,7 +215,7 @@ class Importer:
             if len(text) > _LONGEST or not text.isprintable() or "/" in text:
                 return f"{name} {text[:40]!r} is not a name"
         known = _known_regions(provider)
-        if known and region not in known and (provider, region) not in self._unknown:
+        if known and region_info(provider, region) is None and (provider, region) not in self._unknown:
             _forget(self._unknown)
             self._unknown.add((provider, region))
             near = did_you_mean(region, known) if len(self._unknown) <= _SUGGESTED else None
