@@ -1,1 +1,1 @@
-"""Room."""
+"""The command line: it parses, calls one function and prints."""

@@ -1,1 +1,1 @@
-"""Room."""
+"""The life of clusters: made, looked at, recovered, removed. Clouds are seen through `CloudApi` alone."""

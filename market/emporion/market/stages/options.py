@@ -209,7 +209,7 @@ class StageOptions:
         if key not in self._worth:
             search = self._search
             if search.serves(kinds, counts):
-                loss_s = round(search.stability(kinds, counts).loss_s_per_day)
+                loss_s = search.loss_s(kinds, counts)
                 trains = search.demand.gpus and not self.by_cost
                 self._worth[key] = (-search.throughput(kinds, counts, None) if trains else float("-inf"), loss_s)
             else:
