@@ -1,4 +1,4 @@
-"""Fixtures of the market's tests: an intent from text, and what is wrong with one."""
+"""Fixtures of the market's tests: the snapshot, markets of a few rows, an intent from text, what is wrong with one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from plans import written
 
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, load_intent
+from emporion.market.offers import Catalogue, load_bundled
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Catalogue:
+    """Return the bundled snapshot, read once for all tests."""
+    return load_bundled()
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Callable[..., Catalogue]:
+    """Return what makes a catalogue of rows, the columns `more` behind the usual ones."""
+    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 @pytest.fixture

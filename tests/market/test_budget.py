@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plans import plan_of, written
+from plans import plan_of
 
 from emporion.market.budget import Ceiling, ceilings, within_budget
 from emporion.market.cost_lines import Cost, CostLine
@@ -21,11 +20,6 @@ from emporion.market.placement.choose import ceiling_nano
 
 KEYS = ("max_hourly", "max_daily", "max_monthly", "max_total")
 HOURS = {"max_hourly": 1, "max_daily": 24, "max_monthly": 730, "max_total": 12}
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 def cost(usd: Decimal, gpus: int = 8, *, upper: Decimal | None = None, hours: Decimal | None = Decimal(12)) -> Cost:

@@ -15,18 +15,13 @@ from emporion.market.carbon import carbon_warnings, emission
 from emporion.market.intent import intent_from_flags, load_intent
 from emporion.market.intent.model import Intent
 from emporion.market.offer import Offer
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.placement.front import dominates
 from emporion.market.plan import Plan, explain, make_plan, plan_json
 
 IRELAND = "aws,eu-west-1,euw1-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,30,,test,2026-11-30"
 STOCKHOLM = "aws,eu-north-1,eun1-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,32,,test,2026-11-30"
 NOWHERE = "aws,xx-nowhere-1,,p4d.24xlarge,a100-40gb,8,40,96,1152,20,,test,2026-11-30"
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 def first(catalogue: Catalogue) -> Offer:

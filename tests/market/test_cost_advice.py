@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from plans import AWS, NOW, plan_of, written
+from plans import AWS, NOW, plan_of
 
 from emporion.market.intent import Intent
 from emporion.market.offers import Catalogue
@@ -16,11 +15,6 @@ from emporion.market.plan import Plan, make_plan
 EAST_1 = "aws,us-east-1,use1-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,20,,test,2026-12-01"
 EAST_2 = "aws,us-east-2,use2-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,20,,test,2026-12-01"
 WEST_2 = "aws,us-west-2,usw2-az1,p4d.24xlarge,a100-40gb,8,40,96,1152,20,,test,2026-12-01"
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 @pytest.fixture

@@ -6,22 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from plans import AWS, INTENTS, NOW, plan_of, written
+from plans import AWS, INTENTS, NOW, plan_of
 
 from emporion.market.errors import UserError
 from emporion.market.intent import load_intent
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.plan import explain, explanation_json, make_plan
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 @pytest.mark.parametrize(

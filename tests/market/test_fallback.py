@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plans import plan_of, written
+from plans import plan_of
 
 from emporion.market.cost import CostModel, interruption_usd_per_hour
 from emporion.market.errors import UserError
@@ -25,11 +24,6 @@ from emporion.market.pool import Pool
 
 ROW = "onprem,eu,,p,H100-SXM,8,80,8,64,24,9,test,2026-12-01"
 INTENT = Intent("x", Resources(None), scheduler="none")
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from emporion.market.intent import intent_from_flags
 from emporion.market.observed import NodeReading, Observed, SpotRecord
 from emporion.market.observed.spot import SpotEvents
 from emporion.market.offer import Market, Offer
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.plan import Plan, make_plan
 from emporion.market.stability import Hazard, Recovering, hazard, observed_hazard, stability
 
@@ -26,11 +26,6 @@ priors = st.one_of(
 )
 hours = st.floats(0.001, 100_000)
 counts = st.integers(0, 10_000)
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 def offer_of(bundled: Catalogue, offer_id: str = P4D) -> Offer:

@@ -19,11 +19,6 @@ from emporion.market.sites import is_local_zone
 from emporion.market.tables import DATA, rows
 
 
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
-
-
 def by_id(catalogue: Catalogue, offer_id: str) -> Offer:
     return next(offer for offer in catalogue.offers if offer.id == offer_id)
 

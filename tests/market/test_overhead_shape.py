@@ -9,16 +9,11 @@ import pytest
 
 from emporion.market.cost import CostModel
 from emporion.market.intent import Intent
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.sites import regions
 
 DUST = Decimal("0.000001")
 """The search allows for this much: each line is rounded to 1e-9."""
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,10 @@ import pytest
 from plans import AWS, NOW
 
 from emporion.market.intent import intent_from_flags
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
 from emporion.market.plan import make_plan
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 @pytest.mark.timeout(120)

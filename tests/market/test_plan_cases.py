@@ -8,22 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from plans import NOW, cheapest_type, plan_of, plan_with, written
+from plans import NOW, cheapest_type, plan_of, plan_with
 
 from emporion.market.intent import Intent, intent_from_flags, intent_hash
 from emporion.market.money import parse_rates
-from emporion.market.offers import Catalogue, load_bundled, load_csv
+from emporion.market.offers import Catalogue, load_csv
 from emporion.market.plan import Plan, explain, make_plan, plan_json
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 def test_case_01_a_family_covers_its_variants_and_a_variant_only_itself(market: Callable[..., Catalogue]) -> None:
@@ -168,7 +158,7 @@ def test_case_23_a_currency_is_converted_at_the_rate_given_and_refused_without(t
 
 def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Catalogue]) -> None:
     catalogue = market(
-        "azure,eastus,,Standard_NC24ads_A100_v4,a100-80gb,1,80,24,220,3.00,,test,2026-11-20",
+        "azure,eastus,,Standard_NC24ads_A100_v4,a100-80gb,1,80,24,220,2.50,,test,2026-11-20",
         "aws,us-east-1,use1-az1,x1,a100-80gb,1,80,24,220,3.06,,test,2026-12-01",
     )
     fresh = plan_of(catalogue, gpus="a100:1", max_price_age="24h")

@@ -12,7 +12,7 @@ from plans import AWS, INTENTS
 from emporion.market.clouds import FoundImage
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, intent_from_json, load_intent
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.pin import PinnedPlacement
 from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import Plan, make_plan, market_diff, pin
@@ -23,11 +23,6 @@ IMAGES = {
     ("gpu", "x86_64"): FoundImage("ami-gpu", "gpu image", "2026-11-01", "x86_64", "580.95", "1.44"),
     ("controller", "x86_64"): FoundImage("ami-cpu", "cpu image", "2026-11-02", "x86_64", None, None),
 }
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 def plan_for(intent: Intent, catalogue: Catalogue) -> Plan:

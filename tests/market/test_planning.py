@@ -8,31 +8,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from plans import AWS, INTENTS, NOW, cloud, plan_of, plan_with, written
+from plans import AWS, INTENTS, NOW, cloud, plan_of, plan_with
 
 from emporion.market.budget import within_budget
 from emporion.market.clouds import FoundImage
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_from_flags, load_intent
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
 from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import explain, make_plan, pin, plan_json
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
-
 
 # The bundled catalogue
 
@@ -268,7 +256,7 @@ def test_an_offer_is_explained_through_every_constraint_with_its_figures(bundled
     assert [check.key for check in failed] == ["cost_control.max_hourly", "front"]
     (other,) = explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/on_demand").walks
     assert other.reason == "not sold as spot"
-    assert [(each.key, each.seen) for each in other.checks if not each.passed][0] == ("lifecycle.market", "on_demand")
+    assert next((each.key, each.seen) for each in other.checks if not each.passed) == ("lifecycle.market", "on_demand")
     with pytest.raises(UserError) as unknown:
         explain(plan, "aws/us-east-1/use1-az2/p4d.24xlarge/spott")
     assert unknown.value.code == "E-OFFER"

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from plans import AWS, NOW, plan_of, written
+from plans import AWS, NOW, plan_of
 
 from emporion.market.errors import UserError
 from emporion.market.intent import intent_from_flags
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.plan import make_plan, plan_json
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
-
-
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
 
 
 def test_unknown_nvlink_is_refused_as_unknown(bundled: Catalogue) -> None:

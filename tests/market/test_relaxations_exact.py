@@ -15,12 +15,9 @@ from emporion.market.offers import Catalogue
 from emporion.market.plan import Plan
 
 
-@pytest.fixture
-def market(tmp_path: Path) -> Callable[..., Catalogue]:
-    return lambda *rows, more="": written(tmp_path, rows, more)
-
-
-def row(name: str, gpus: int, usd: str, *, vcpus: int = 8, ram: int = 64, vram: int = 40, as_of: str = "2026-11") -> str:
+def row(
+    name: str, gpus: int, usd: str, *, vcpus: int = 8, ram: int = 64, vram: int = 40, as_of: str = "2026-11"
+) -> str:
     return f"lambda,us-{name},,{name},a100-{vram}gb,{gpus},{vram},{vcpus},{ram},{usd},,test,{as_of}"
 
 

@@ -8,15 +8,10 @@ import pytest
 
 from emporion.market.graph import GraphLink, GraphNode, ResourceGraph, Site
 from emporion.market.observed import MeasuredLink, NodeReading, Observed
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 
 P4D = "aws/us-east-1/use1-az2/p4d.24xlarge/spot"
 EAST = ("aws", "us-east-1", None)
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from emporion.market.ages import age_s
 from emporion.market.intent import intent_from_flags
 from emporion.market.offer import Market, Offer
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.stability import Hazard, Recovering, checkpoint_interval_s, hazard, recovering, stability
 
 RECOVERY = Recovering(100.0, None)
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 def offer_of(catalogue: Catalogue, offer_id: str) -> Offer:

@@ -11,7 +11,7 @@ from plans import AWS, NOW, written
 
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, load_intent
-from emporion.market.offers import Catalogue, load_bundled
+from emporion.market.offers import Catalogue
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
 from emporion.market.placement.pinning import images_needed
@@ -35,11 +35,6 @@ stages:
   - {name: prepare, resources: {cpus: 16}, data_out: [{size: %s}], hours: 2}
   - {name: train, needs: [prepare], resources: {gpus: a100:8}, data_out: [{size: 1gb}], hours: 10}
 """
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Catalogue:
-    return load_bundled()
 
 
 @pytest.fixture
