@@ -14,6 +14,7 @@ from emporion.market.units import (
     Count,
     Memory,
     format_bandwidth,
+    format_carbon,
     format_count,
     format_duration,
     format_latency,
@@ -290,9 +291,10 @@ def test_written_memory_reads_back(size: int, binary: bool) -> None:
 
 
 @given(numbers)
-def test_written_bandwidth_latency_and_money_read_back(value: Decimal) -> None:
+def test_written_bandwidth_latency_carbon_and_money_read_back(value: Decimal) -> None:
     assert parse_bandwidth(format_bandwidth(value)) == value
     assert parse_latency(format_latency(value)) == value
+    assert parse_carbon(format_carbon(value)) == value
     assert parse_money(f"${money_text(value)}/gpu/hr") == Money(value, per_gpu=True, period="hour")
     assert Decimal(money_text(value)) == value
 

@@ -32,7 +32,7 @@ class Site(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-Place = tuple[Decimal, Decimal]
+Point = tuple[Decimal, Decimal]
 """Latitude and longitude in degrees."""
 
 
@@ -59,12 +59,12 @@ def link(one: Site, other: Site) -> Link:
     return _over(_place(one), _place(other))
 
 
-def _place(site: Site) -> Place | None:
+def _place(site: Site) -> Point | None:
     info = region_info(site.provider, site.region)
     return None if info is None or info.lat is None or info.lon is None else (info.lat, info.lon)
 
 
-def _over(one: Place | None, other: Place | None) -> Link:
+def _over(one: Point | None, other: Point | None) -> Link:
     """Return the modelled link between two places."""
     if one is None or other is None:
         return Link(None, figure("regions_gbps"))
@@ -98,7 +98,7 @@ class Links:
                 self._between[_pair(*each.ends)] = each
         self._known: dict[tuple[Site, Site], Link] = {}
         self._best: dict[bool, tuple[float, float | None]] = {}
-        self.places: dict[tuple[str, str], Place] = {}
+        self.places: dict[tuple[str, str], Point] = {}
         """Where regions lie that only their own offers tell of (registered machines), by provider and region."""
 
     @property

@@ -19,6 +19,7 @@ __all__ = [
     "Count",
     "Memory",
     "format_bandwidth",
+    "format_carbon",
     "format_count",
     "format_duration",
     "format_latency",
@@ -336,3 +337,8 @@ def parse_carbon(text: str) -> Decimal:
     if match is None:
         raise UserError("E-UNIT", f"{shown(unit)} is not a unit of emission", fix="write g/h or kg/h, as 500g/h")
     return _EXACT.multiply(value, Decimal(1000 if match[1] == "kg" else 1))
+
+
+def format_carbon(g_per_hour: Decimal) -> str:
+    """Return an emission as `500g/h`."""
+    return f"{plain(g_per_hour)}g/h"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from emporion.market.graph import NANO, Kind, Links, Site
 from emporion.market.performance import Joint
 from emporion.market.placement.quotas import Limit
 
-__all__ = ["STEP", "Candidate", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded"]
+__all__ = ["STEP", "Candidate", "Found", "Tariff", "full_chain", "grams", "joint_of", "rounded", "usd"]
 
 STEP = NANO // 10_000
 """The rounding step of a compared cost."""
@@ -93,6 +94,11 @@ def grams(milligrams: int) -> int:
 def rounded(nano: int) -> int:
     """Return a cost in whole 1e-4 USD, half up."""
     return (nano + STEP // 2) // STEP
+
+
+def usd(steps: int) -> Decimal:
+    """Return a compared cost, in whole 1e-4 USD, in USD."""
+    return Decimal(steps) * STEP / NANO
 
 
 def joint_of(sites: Sequence[Site], table: Links) -> Joint | None:

@@ -9,10 +9,10 @@ from emporion.market.carbon import emission
 from emporion.market.cost_lines import plain_usd
 from emporion.market.fallback import keeps_budget, on_demand_cost
 from emporion.market.intent import intent_json
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.model import Placement, Pool, SiteLink, StagePart
 from emporion.market.placement.planning import Plan
 from emporion.market.placement.recommendation import recommendation
-from emporion.market.placement.relax import usd
 from emporion.market.stages.outcome import critical_path_hours
 
 __all__ = ["SCHEMA", "placement_json", "plan_json"]

@@ -10,10 +10,10 @@ from emporion.market.budget import ceilings
 from emporion.market.cost_lines import plain_usd
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent.model import Budget, Intent, Topology
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.model import Relaxation
 from emporion.market.placement.quotas import limits_of
-from emporion.market.placement.relax import usd
 from emporion.market.units import Count, format_count
 
 __all__ = ["code_of", "infeasible_error", "wish_text"]

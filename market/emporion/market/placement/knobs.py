@@ -15,7 +15,7 @@ from emporion.market.placement import nearest
 from emporion.market.placement.choose import Choice, choose
 from emporion.market.placement.nearest import Step
 from emporion.market.sites import region_glob
-from emporion.market.units import format_bandwidth, format_duration, format_latency, plain
+from emporion.market.units import format_bandwidth, format_carbon, format_duration, format_latency
 
 __all__ = ["Knob", "knobs"]
 
@@ -124,7 +124,7 @@ def _emission(intent: Intent) -> Iterator[Knob]:
     if most is not None:
         yield Knob(
             "constraints.max_carbon",
-            f"{plain(most)} g/h",
+            format_carbon(most),
             "no limit",
             lambda opened: _constrained(opened, max_carbon_g_per_hour=None),
             _emitted,
@@ -136,7 +136,7 @@ def _emitted(opened: Intent, choice: Choice) -> Iterator[Step]:
     free = _constrained(opened, max_carbon_g_per_hour=_NO_LIMIT)
     least = choose(free, choice.catalogue, choice.terms).least_carbon()
     if least is not None:
-        yield _constrained(opened, max_carbon_g_per_hour=Decimal(least)), f"{least} g/h"
+        yield _constrained(opened, max_carbon_g_per_hour=Decimal(least)), format_carbon(Decimal(least))
 
 
 _NO_LIMIT = Decimal(10**12)

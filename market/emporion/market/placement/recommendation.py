@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emporion.market.cost_lines import plain_usd
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.model import Placement
 from emporion.market.placement.planning import Plan
 from emporion.market.placement.prefer import recommend, useful_per_second
-from emporion.market.placement.relax import usd
 
 __all__ = ["Recommendation", "recommendation"]
 

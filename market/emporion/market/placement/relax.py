@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from emporion.market.graph import NANO
 from emporion.market.intent.model import Intent
 from emporion.market.offers import Catalogue
-from emporion.market.placement.candidates import STEP
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.choose import Terms, choose
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation
 from emporion.market.placement.smallest import smallest_sets
 
-__all__ = ["relaxations", "usd"]
+__all__ = ["relaxations"]
 
 
 def relaxations(intent: Intent, catalogue: Catalogue, terms: Terms) -> list[Relaxation]:
@@ -38,11 +37,6 @@ def cheapest_usd(intent: Intent, catalogue: Catalogue, terms: Terms) -> Decimal 
     """Return the full-chain cost per hour of the cheapest placement, None without any."""
     found = choose(intent, catalogue, terms).cheapest()
     return None if found is None else usd(found[0].cost)
-
-
-def usd(steps: int) -> Decimal:
-    """Return a compared cost in USD."""
-    return Decimal(steps) * STEP / NANO
 
 
 def _opened(intent: Intent, ways: Iterable[Knob]) -> Intent:

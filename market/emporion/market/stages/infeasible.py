@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from emporion.market.cost_lines import plain_usd
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent.model import Budget
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.infeasible import code_of, wish_text
 from emporion.market.placement.model import Relaxation
-from emporion.market.placement.relax import usd
 from emporion.market.stages.graph import StageGraph
 
 __all__ = ["graph_error"]

@@ -13,12 +13,13 @@ from functools import partial
 
 from emporion.market.budget import Ceiling
 from emporion.market.intent.model import Budget, Intent
+from emporion.market.placement.candidates import usd
 from emporion.market.placement.knobs import Knob, knobs
 from emporion.market.placement.model import Relaxation
-from emporion.market.placement.relax import usd
 from emporion.market.placement.smallest import smallest_sets
 from emporion.market.stages.graph import StageGraph
 from emporion.market.stages.views import own_key
+from emporion.market.units import format_carbon
 
 __all__ = ["graph_relaxations"]
 
@@ -109,7 +110,11 @@ def _carbon(graph: StageGraph) -> Iterator[_Way]:
     most = graph.intent.constraints.max_carbon_g_per_hour
     if most is not None:
         yield _Way(
-            "constraints.max_carbon", f"{most:f}g/h", "no limit", lambda opened: _emitting(opened, None), _least_carbon
+            "constraints.max_carbon",
+            format_carbon(most),
+            "no limit",
+            lambda opened: _emitting(opened, None),
+            _least_carbon,
         )
 
 
@@ -122,7 +127,7 @@ def _emitting(graph: StageGraph, grams: int | None) -> StageGraph:
 def _least_carbon(opened: StageGraph) -> Iterator[tuple[StageGraph, str]]:
     least = min((each.vector.carbon for each in opened.front(by_cost=True).points), default=None)
     if least is not None:
-        yield _emitting(opened, least), f"{least}g/h"
+        yield _emitting(opened, least), format_carbon(Decimal(least))
 
 
 # What stages ask for

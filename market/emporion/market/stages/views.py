@@ -14,17 +14,7 @@ from emporion.market.intent.model import Budget, Constraints, DataSet, Intent, N
 from emporion.market.intent.stages import STAGE_SCHEME, producer_of, resources_of
 from emporion.market.sites import region_glob, region_matches
 
-__all__ = [
-    "STAGE_SCHEME",
-    "Need",
-    "Place",
-    "alone",
-    "needs_between",
-    "own_key",
-    "producer_of",
-    "resources_of",
-    "stage_intents",
-]
+__all__ = ["Need", "Place", "alone", "needs_between", "own_key", "stage_intents"]
 
 Place = tuple[str, str]
 """Provider and region."""
