@@ -159,7 +159,7 @@ def test_case_23_a_currency_is_converted_at_the_rate_given_and_refused_without(t
 def test_case_26_old_prices_are_warned_about_or_refused(market: Callable[..., Catalogue]) -> None:
     catalogue = market(
         "azure,eastus,,Standard_NC24ads_A100_v4,a100-80gb,1,80,24,220,2.50,,test,2026-11-20",
-        "aws,us-east-1,use1-az1,x1,a100-80gb,1,80,24,220,3.06,,test,2026-12-01",
+        "aws,us-east-1,use1-az1,x1,a100-80gb,1,80,24,220,3.36,,test,2026-12-01",  # 2 % dearer, azure's Bastion counted
     )
     fresh = plan_of(catalogue, gpus="a100:1", max_price_age="24h")
     assert {each.pools[0].offer.provider for each in fresh.solutions} == {"aws"}
