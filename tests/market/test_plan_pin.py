@@ -14,8 +14,8 @@ from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, intent_from_json, load_intent
 from emporion.market.offers import Catalogue
 from emporion.market.pin import PinnedPlacement
-from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import Plan, make_plan, market_diff, pin
+from emporion.market.plan.pinning import images_needed
 
 NOW = datetime(2026, 12, 1, 1, 2, 3, tzinfo=UTC)
 DEMO = INTENTS / "demo.yaml"

@@ -11,8 +11,8 @@ from emporion.market.errors import UserError
 from emporion.market.intent import intent_from_flags, intent_from_json, intent_hash, intent_json, load_intent
 from emporion.market.offers import Catalogue, load_bundled, load_csv
 from emporion.market.offers.document import REQUIRED
-from emporion.market.placement.explain import explain
 from emporion.market.plan import make_plan
+from emporion.market.plan.explain import explain
 from emporion.market.query import parse_query
 
 

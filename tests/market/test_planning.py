@@ -19,8 +19,8 @@ from emporion.market.intent import intent_from_flags, load_intent
 from emporion.market.offers import Catalogue
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
-from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import explain, make_plan, pin, plan_json
+from emporion.market.plan.pinning import images_needed
 
 # The bundled catalogue
 

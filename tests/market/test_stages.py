@@ -14,8 +14,8 @@ from emporion.market.intent import Intent, load_intent
 from emporion.market.offers import Catalogue
 from emporion.market.placement.candidates import rounded
 from emporion.market.placement.front import dominates
-from emporion.market.placement.pinning import images_needed
 from emporion.market.plan import Plan, explain, make_plan, plan_json
+from emporion.market.plan.pinning import images_needed
 
 IntentOf = Callable[..., Intent]
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

@@ -13,7 +13,7 @@ from emporion.market.errors import UserError
 from emporion.market.intent import Intent
 from emporion.market.intent.model import DataSet, Gpus, Lifecycle, Memory, Model, Resources, Stage
 from emporion.market.offers import load_bundled
-from emporion.market.placement.places import place_problems
+from emporion.market.plan.places import place_problems
 from emporion.market.prices import price_book
 from emporion.market.sites import regions
 from emporion.market.transfer import dataset_place, moving_usd, transfer_lines

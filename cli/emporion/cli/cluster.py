@@ -192,7 +192,7 @@ def _session(target: str, world: str | None, project: Path | None, *, as_json: b
 
 def _note_stale(session: Session) -> None:
     """Say on stderr that the pinned prices are old: the stack stays what it is, its price may have moved."""
-    from emporion.market.placement.stale import stale_note
+    from emporion.market.plan import stale_note
 
     stack = session.cluster.stack
     stale = stale_note(session.cluster.placement, now())
@@ -260,7 +260,7 @@ def _list_stacks(project: Any, *, as_json: bool) -> None:  # noqa: ANN401 - load
 
 
 def _status_json(status: Status) -> dict[str, Any]:
-    from emporion.market.placement.stale import pricing
+    from emporion.market.plan import pricing
 
     placement = status.placement
     return {

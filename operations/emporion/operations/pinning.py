@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from emporion.market.clouds import Cloud, FoundImage, open_api
 from emporion.market.errors import UserError
 from emporion.market.pin import PinnedPlacement
-from emporion.market.placement.pinning import ImageKey, images_needed
 from emporion.market.plan import Change, Diff, Plan, diff_plans, market_diff, pin
+from emporion.market.plan.pinning import ImageKey, images_needed
 from emporion.operations.project import Project
 
 __all__ = [

@@ -1,16 +1,13 @@
-"""Placement: the exact Pareto front of what can serve an intent, and why the rest cannot.
+"""Placement: the exact Pareto front of what can serve one intent, why the rest cannot, and what would have to change.
 
 ::
 
-    planning       make_plan: from an intent and a catalogue to a Plan
-      choose       one intent: which offers pass, what is searched, placements made of what is found
-        constraints, quotas, demand             what is asked of each offer, and of all machines together
-        search, nodes, groups, counts, bounds   the front, best first; scoring, staircase, candidates, front: its parts
-      prefer, recommendation                    which one, and why
-      reasons, rejections                       why not the others
-      relax, knobs, nearest, smallest           the smallest changes; infeasible: the error that tells them
-      advice, assumptions, bases                what to know before one relies on it
-    document, picture, explain_document         a plan as JSON
-    explain, offer_names                        one offer through every constraint
-    pinning, stale, diff                        what is kept, until when, and what has changed since
+    choose          one intent on one catalogue: which offers pass, what is searched, placements made of what is found
+      constraints, quotas, demand             what is asked of each offer, and of all machines together
+      search, nodes, groups, counts, bounds   the front, best first; scoring, staircase, candidates, front: its parts
+      model, joins                            placements, and what joins their nodes
+    prefer          which of a front is recommended
+    reasons         why an offer is in no placement; rejections: all of them, counted
+    relax           the smallest changes that help; knobs, nearest, smallest: how they are found
+    infeasible      the error that tells them
 """

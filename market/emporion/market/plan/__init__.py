@@ -12,20 +12,21 @@
     pricing       how old the prices of a pin are
     stale_note    whether a pin rests on prices that are too old
 
-Planning reads no clock, no environment and no network: `now` and the clouds come as arguments.
+Planning reads no clock, no environment and no network: `now` and the clouds come as arguments. One stage is placed by
+`emporion.market.placement`, several by `emporion.market.stages`; what stands here knows both, and neither knows it.
 """
 
 from __future__ import annotations
 
-from emporion.market.placement.diff import Change, Diff, diff_plans, market_diff
-from emporion.market.placement.document import plan_json
-from emporion.market.placement.explain import Check, Explanation, explain
-from emporion.market.placement.explain_document import explanation_json
-from emporion.market.placement.picture import picture_json
-from emporion.market.placement.pinning import pin, pin_problem
-from emporion.market.placement.places import place_problems
-from emporion.market.placement.planning import Plan, make_plan
-from emporion.market.placement.stale import pricing, stale_note
+from emporion.market.plan.diff import Change, Diff, diff_plans, market_diff
+from emporion.market.plan.document import plan_json
+from emporion.market.plan.explain import Check, Explanation, explain
+from emporion.market.plan.explain_document import explanation_json
+from emporion.market.plan.picture import picture_json
+from emporion.market.plan.pinning import pin, pin_problem
+from emporion.market.plan.places import place_problems
+from emporion.market.plan.planning import Plan, make_plan
+from emporion.market.plan.stale import pricing, stale_note
 
 __all__ = [
     "Change",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from emporion.market.cost_lines import plain_usd
 from emporion.market.placement.candidates import usd
 from emporion.market.placement.model import Placement
-from emporion.market.placement.planning import Plan
 from emporion.market.placement.prefer import recommend, useful_per_second
+from emporion.market.plan.planning import Plan
 
 __all__ = ["Recommendation", "recommendation"]
 

@@ -19,9 +19,9 @@ from emporion.market.offer import Offer
 from emporion.market.offers import OfferFilter
 from emporion.market.pin import PinnedImage, PinnedPlacement, PinnedPool
 from emporion.market.placement.model import Placement, Pool
-from emporion.market.placement.pinning import ImageKey
-from emporion.market.placement.planning import Plan
-from emporion.market.placement.stale import stale_note
+from emporion.market.plan.pinning import ImageKey
+from emporion.market.plan.planning import Plan
+from emporion.market.plan.stale import stale_note
 
 __all__ = ["Change", "Diff", "diff_plans", "market_diff"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from emporion.market.cost_lines import plain_usd
 from emporion.market.offer import Offer
-from emporion.market.placement.bases import bases
 from emporion.market.placement.candidates import usd
-from emporion.market.placement.document import placement_json
-from emporion.market.placement.explain import Explanation, Rival, Walk
 from emporion.market.placement.model import Placement
-from emporion.market.placement.planning import Plan
+from emporion.market.plan.bases import bases
+from emporion.market.plan.document import placement_json
+from emporion.market.plan.explain import Explanation, Rival, Walk
+from emporion.market.plan.planning import Plan
 
 __all__ = ["explanation_json"]
 

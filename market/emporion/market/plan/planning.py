@@ -18,16 +18,16 @@ from emporion.market.money import Rate
 from emporion.market.observed import NOTHING, Observed
 from emporion.market.offer import Offer
 from emporion.market.offers import Catalogue
-from emporion.market.placement.advice import cost_advice, machines
-from emporion.market.placement.assumptions import assumed_warnings, unplaced_warnings
 from emporion.market.placement.choose import Choice, Terms, choose
 from emporion.market.placement.infeasible import infeasible_error
 from emporion.market.placement.model import Placement, Rejection, Relaxation
-from emporion.market.placement.places import place_problems
 from emporion.market.placement.prefer import Preference, preference, recommend
 from emporion.market.placement.quotas import Quota
 from emporion.market.placement.rejections import rejections
 from emporion.market.placement.relax import relaxations
+from emporion.market.plan.advice import cost_advice, machines
+from emporion.market.plan.assumptions import assumed_warnings, unplaced_warnings
+from emporion.market.plan.places import place_problems
 from emporion.market.sites import is_local_zone
 from emporion.market.stages.graph import stage_graph
 from emporion.market.stages.outcome import StageOutcome, graph_rejections, outcome

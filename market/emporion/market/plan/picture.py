@@ -11,7 +11,7 @@ from emporion.market.graph import Site
 from emporion.market.graph_view import link_view
 from emporion.market.offer import Offer
 from emporion.market.placement.model import Placement
-from emporion.market.placement.planning import Plan
+from emporion.market.plan.planning import Plan
 from emporion.market.sites import region_info
 
 __all__ = ["picture_json"]

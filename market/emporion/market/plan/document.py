@@ -11,8 +11,8 @@ from emporion.market.fallback import keeps_budget, on_demand_cost
 from emporion.market.intent import intent_json
 from emporion.market.placement.candidates import usd
 from emporion.market.placement.model import Placement, Pool, SiteLink, StagePart
-from emporion.market.placement.planning import Plan
-from emporion.market.placement.recommendation import recommendation
+from emporion.market.plan.planning import Plan
+from emporion.market.plan.recommendation import recommendation
 from emporion.market.stages.outcome import critical_path_hours
 
 __all__ = ["SCHEMA", "placement_json", "plan_json"]

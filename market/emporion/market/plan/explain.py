@@ -15,11 +15,11 @@ from emporion.market.placement.choose import Choice
 from emporion.market.placement.demand import divisions
 from emporion.market.placement.front import dominates
 from emporion.market.placement.model import Placement
-from emporion.market.placement.offer_names import find_offer
-from emporion.market.placement.planning import Plan
 from emporion.market.placement.quotas import limits_of
 from emporion.market.placement.reasons import Reasons
 from emporion.market.placement.rejections import reason_beforehand
+from emporion.market.plan.offer_names import find_offer
+from emporion.market.plan.planning import Plan
 
 __all__ = ["Check", "Explanation", "Rival", "Walk", "explain"]
 

@@ -11,9 +11,9 @@ from emporion.market.intent import intent_hash, intent_json
 from emporion.market.intent.model import Intent, Rdma
 from emporion.market.offer import Market, Offer
 from emporion.market.pin import PinnedController, PinnedImage, PinnedPlacement, PinnedPool, PinnedStorage
-from emporion.market.placement.advice import datasets
 from emporion.market.placement.model import Placement, Pool
-from emporion.market.placement.planning import Plan
+from emporion.market.plan.advice import datasets
+from emporion.market.plan.planning import Plan
 from emporion.market.transfer import dataset_place
 
 __all__ = ["ImageKey", "images_needed", "pin", "pin_problem"]
