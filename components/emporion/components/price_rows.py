@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import cache
 from types import MappingProxyType
 
+from emporion.market.dates import stamp
 from emporion.market.offers.adapter import Row
 from emporion.market.offers.answers import money, odd
-from emporion.market.offers.dates import stamp
 from emporion.market.offers.shape import topologies
 from emporion.market.tables import rows
 from emporion.market.units import plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from emporion.market.dates import moment
 from emporion.market.offer import Offer
-from emporion.market.offers.dates import moment
 
 __all__ = ["age_s", "age_warnings"]
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from emporion.components.price_rows import money, odd
-from emporion.market.offers.dates import moment
+from emporion.market.dates import moment
 
 __all__ = ["FILTERS", "SOURCE", "ListPrice", "on_demand_prices"]
 

@@ -18,8 +18,8 @@ from decimal import Decimal
 from typing import Any
 
 from emporion.components.price_rows import PriceRow, cpu_types, known_types, money, odd, stamp
+from emporion.market.dates import moment
 from emporion.market.offers.adapter import Adapter, Ask, Row
-from emporion.market.offers.dates import moment
 
 __all__ = ["ADAPTER"]
 

@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Any
 
 from emporion.components.price_rows import money, odd
-from emporion.market.offers.dates import moment
+from emporion.market.dates import moment
 
 __all__ = ["LOCAL_SSD", "SOURCE", "Amounts", "Components", "PriceList", "components_of"]
 

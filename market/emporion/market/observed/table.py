@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from emporion.market.dates import moment
 from emporion.market.errors import UserError, UserErrors, did_you_mean
-from emporion.market.offers.dates import moment
 from emporion.market.sites import zone_problem
 
 __all__ = ["Row", "Sheet", "read_all"]

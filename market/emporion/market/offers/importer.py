@@ -10,10 +10,10 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from emporion.market.dates import moment
 from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.money import Rate
 from emporion.market.offers.columns import COLUMNS, EXTRAS, TableBuilder
-from emporion.market.offers.dates import moment
 from emporion.market.offers.document import OPTIONAL, REQUIRED, Document
 from emporion.market.offers.extras import read_extras
 from emporion.market.offers.row_prices import Prices, read_prices

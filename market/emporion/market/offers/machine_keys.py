@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
+from emporion.market.dates import moment
 from emporion.market.errors import UserError
 from emporion.market.gpus import check_label, resolve_gpu
 from emporion.market.intent.keys import Key, Section
 from emporion.market.intent.readers import choice, matching
 from emporion.market.money import Money, Rate, parse_money
 from emporion.market.offer import Fabric, Nvlink
-from emporion.market.offers.dates import moment
 from emporion.market.offers.extras import package_names
 from emporion.market.offers.owned import OWNED
 from emporion.market.offers.row_prices import ON_PREMISES

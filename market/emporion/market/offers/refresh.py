@@ -19,11 +19,11 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Protocol
 
+from emporion.market.dates import stamp
 from emporion.market.errors import ExitCode, UserError, UserErrors, did_you_mean
 from emporion.market.money import Rate
 from emporion.market.offers.adapter import Adapter, Ask, Row
 from emporion.market.offers.catalogue import Catalogue
-from emporion.market.offers.dates import stamp
 from emporion.market.offers.refreshed import Known, Status, check_rows, keep, known_offers, read_status, write_status
 
 __all__ = ["Listener", "OpenAsk", "Result", "chosen_adapters", "refresh"]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from emporion.market.ages import age_s
-from emporion.market.offers.dates import moment
+from emporion.market.dates import moment
 from emporion.market.pin import PinnedPlacement
 
 __all__ = ["pricing", "pricing_age_s", "pricing_as_of", "stale_note"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from html.parser import HTMLParser
 
+from emporion.market.dates import stamp
 from emporion.market.offers.adapter import Adapter, Ask, Row
 from emporion.market.offers.answers import money, odd, row
-from emporion.market.offers.dates import stamp
 
 __all__ = ["ADAPTER"]
 

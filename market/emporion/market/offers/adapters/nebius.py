@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
+from emporion.market.dates import stamp
 from emporion.market.offers.adapter import Adapter, Ask, Row
 from emporion.market.offers.answers import money, odd, row
-from emporion.market.offers.dates import stamp
 from emporion.market.tables import rows
 
 __all__ = ["ADAPTER"]

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from emporion.market.dates import stamp
 from emporion.market.offers.adapter import Adapter, Ask, Row
 from emporion.market.offers.answers import amount, listed, mapping, odd, row, text
-from emporion.market.offers.dates import stamp
 
 __all__ = ["ADAPTER"]
 
