@@ -13,8 +13,9 @@ from azure_arm import SUBSCRIPTION, Arm, error, open_rest
 
 from emporion.components.azure.api import AzureApi, open_api
 from emporion.components.azure.api.credentials import Credentials
-from emporion.market.clouds import Pending
+from emporion.market.clouds import Pending, StoreWatch
 from emporion.market.errors import UserError
+from emporion.operations.clusters import data_problem
 
 SIZE = "Standard_ND96asr_v4"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers"
@@ -240,3 +241,31 @@ def test_nobody_logged_in_is_told_and_the_secret_is_not(credentials: Credentials
 
 def test_opening_the_api_asks_nobody() -> None:
     assert open_api("westeurope").region == "westeurope"
+
+
+LOGS = "<BlobPrefix><Name>bootstrap-logs/</Name></BlobPrefix>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "held"),
+    [
+        pytest.param(httpx.Response(404), False, id="no container"),
+        pytest.param(httpx.Response(200, text=f"<EnumerationResults><Blobs>{LOGS}</Blobs>"), False, id="only logs"),
+        pytest.param(
+            httpx.Response(200, text=f"<Blobs>{LOGS}<BlobPrefix><Name>run-1/</Name></BlobPrefix></Blobs>"), True,
+            id="a run",
+        ),
+        pytest.param(httpx.Response(200, text="<Blobs><Blob><Name>x</Name></Blob></Blobs>"), True, id="a blob"),
+        pytest.param(httpx.Response(403), None, id="not ours to read"),
+    ],
+)  # fmt: skip
+def test_a_store_with_checkpoints_is_told_before_azure_deletes_it(
+    arm: Arm, api: AzureApi, answer: httpx.Response, *, held: bool | None
+) -> None:
+    arm.blobs = answer
+    assert isinstance(api, StoreWatch)
+    assert api.holds_data("em0") is held
+    problem = data_problem(api, "em0", "dev")
+    assert (problem is None) == (held is False)
+    if problem is not None:
+        assert (problem.code, "--delete-data" in (problem.fix or "")) == ("E-IN-USE", True)

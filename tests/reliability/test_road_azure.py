@@ -10,7 +10,7 @@ from desk import REPO, Desk
 
 from emporion.components.azure.stand_in_references import ACCOUNT, BASTION, ROLE, SET, VAULT
 from emporion.localcloud.capacity import set_capacity
-from emporion.localcloud.faults import kill
+from emporion.localcloud.faults import Phase, Target, kill
 from emporion.localcloud.world import World
 
 pytestmark = pytest.mark.engine
@@ -82,7 +82,7 @@ def test_no_key_of_the_scheduler_is_in_the_state(standing: Desk) -> None:
     ],
 )
 def test_one_rerun_after_a_kill_ends_where_an_undisturbed_run_ends(
-    new_desk: Callable[[str], Desk], standing: Desk, token: str, phase: str, target: str
+    new_desk: Callable[[str], Desk], standing: Desk, token: str, phase: Phase, target: Target
 ) -> None:
     desk = new_desk("killed")
     intent = copy(desk, "azure-spot")

@@ -23,7 +23,8 @@ _PUBLISHERS = re.compile(
 class Loggedin(Credentials):
     """Somebody who is logged in."""
 
-    def token(self) -> Token:
+    def token(self, resource: str = "") -> Token:
+        del resource
         return Token("a-token", SUBSCRIPTION)
 
 
@@ -38,6 +39,8 @@ class Arm:
         self.skus: list[dict[str, Any]] = []
         self.failing: list[httpx.Response] = []
         self.asked: list[httpx.Request] = []
+        self.blobs = httpx.Response(404)
+        """What a store answers when its container is listed."""
         self.page = 2
         """Items a page, so that every list has several."""
 
@@ -57,6 +60,8 @@ class Arm:
         if self.failing:
             return self.failing.pop(0)
         assert request.headers["Authorization"] == "Bearer a-token"
+        if request.url.host.endswith(".blob.core.windows.net"):
+            return self.blobs
         assert request.url.params.get("api-version") or "skip" in request.url.params
         path = request.url.path
         if request.method == "DELETE":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from emporion.market.offer import Offer
 
@@ -20,6 +20,7 @@ __all__ = [
     "ErrorKind",
     "FoundImage",
     "Pending",
+    "StoreWatch",
     "classify",
     "identity",
     "installed_clouds",
@@ -178,6 +179,15 @@ class CloudApi(Protocol):
 
     def terminate(self, node_id: str) -> None:
         """End one machine."""
+        ...
+
+
+@runtime_checkable
+class StoreWatch(Protocol):
+    """What the API has of a cloud that deletes a store together with its data, unasked; others lack it."""
+
+    def holds_data(self, store: str) -> bool | None:
+        """Return whether a cluster's store holds data; None: it cannot be told, which counts as yes."""
         ...
 
 

@@ -6,13 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from emporion.market.clouds import Cloud, CloudApi, CloudError, CloudNode, ErrorKind, classify, open_api
+from emporion.market.clouds import (
+    Cloud,
+    CloudApi,
+    CloudError,
+    CloudNode,
+    ErrorKind,
+    StoreWatch,
+    classify,
+    open_api,
+)
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement
 from emporion.operations.pulumi import Outcome, Pulumi
 from emporion.operations.recovery import WRAPPED, Recovered, recover
 
-__all__ = ["Cluster", "Status", "open_cluster"]
+__all__ = ["Cluster", "Status", "data_problem", "open_cluster"]
 
 SECRET = "[secret]"  # noqa: S105 - how a secret output is shown
 
@@ -75,9 +84,11 @@ class Cluster:
         """Remove everything that the stack made, what a killed update left behind included.
 
         A store that holds data makes the rest fail with the cloud's own refusal, unless `delete_data`: then the stores
-        are first told that they may go with their content.
+        are first told that they may go with their content. Where the cloud refuses nothing, the store is looked at.
         """
         self.recover()
+        if not delete_data:
+            self._assert_empty()
         if delete_data:
             self.pulumi.project.write(self.stack, {"emporion:delete_data": "true"})
             self._release_stores()
@@ -96,6 +107,16 @@ class Cluster:
         targets = [word for urn in stores for word in ("--target", urn)]
         if targets:
             self._judged("down", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview", *targets))
+
+    def _assert_empty(self) -> None:
+        """Raise UserError E-IN-USE when the cloud would delete the store together with what is in it."""
+        api = self.api()
+        state = self.pulumi.export(self.stack)["deployment"].get("resources") or []
+        outputs = next((one.get("outputs") or {} for one in state if one["type"] == "pulumi:pulumi:Stack"), {})
+        if isinstance(api, StoreWatch) and outputs.get("bucket"):
+            problem = data_problem(api, str(outputs["bucket"]), self.stack)
+            if problem is not None:
+                raise problem
 
     def _assert_gone(self) -> None:
         """Raise UserError E-ORPHAN when the cloud still runs a machine with this stack's tag."""
@@ -250,6 +271,21 @@ def open_cluster(pulumi: Pulumi, stack: str, clouds: Mapping[str, Cloud], report
             f"pip install 'emporion[{placement.provider}]', or pin another placement",
         )
     return Cluster(pulumi, stack, placement, config.generation, cloud, report)
+
+
+def data_problem(api: StoreWatch, store: str, stack: str) -> UserError | None:
+    """Return why a store must not be deleted unasked, None when it holds nothing."""
+    held = api.holds_data(store)
+    if held is False:
+        return None
+    what = f"store {store} holds data" if held else f"whether store {store} holds data cannot be told"
+    return UserError(
+        "E-IN-USE",
+        f"{what}, and this cloud deletes a store together with its data",
+        stack,
+        f"move the data away, or let it go too: emporion down {stack} --delete-data",
+        ExitCode.FAILED,
+    )
 
 
 def _resource(outcome: Outcome) -> str | None:

@@ -12,10 +12,10 @@ from emporion.market.offer import Market
 from emporion.market.pin import PinnedPlacement, PinnedPool, PinnedStorage
 
 __all__ = [
-    "BASTION_CIDR", "CONTROLLER_HOST", "INFINIBAND_RANGE", "LUSTRE_SKUS", "PREFIXES", "RESERVED_ADDRESSES", "ROLES",
-    "VNET_CIDR", "addresses_needed", "assignment_name", "is_infiniband", "lustre_cidr", "lustre_prefix",
-    "lustre_sku", "lustre_tib", "max_price", "nodes_cidr", "role_definition", "single_placement_group",
-    "storage_account_name", "wants_proximity_group",
+    "BASTION_CIDR", "CHECKPOINTS", "CONTROLLER_HOST", "INFINIBAND_RANGE", "LUSTRE_SKUS", "PREFIXES",
+    "RESERVED_ADDRESSES", "ROLES", "VNET_CIDR", "addresses_needed", "assignment_name", "is_infiniband",
+    "lustre_cidr", "lustre_prefix", "lustre_sku", "lustre_tib", "max_price", "nodes_cidr", "role_definition",
+    "single_placement_group", "storage_account_name", "wants_proximity_group",
 ]  # fmt: skip
 
 VNET_CIDR = ipaddress.IPv4Network("10.0.0.0/16")
@@ -26,6 +26,8 @@ BASTION_CIDR = "10.0.255.192/26"
 LUSTRE_SPACE = ipaddress.IPv4Network("10.0.252.0/23")
 RESERVED_ADDRESSES = 5
 """Azure keeps the first four addresses of a subnet and the last one."""
+CHECKPOINTS = "checkpoints"
+"""Name of the container."""
 CONTROLLER_HOST = 10
 """The controller's place in its subnet: fixed, so that no node's custom data has to wait for it."""
 PREFIXES = (20, 18)

@@ -9,12 +9,10 @@ import pulumi
 from pulumi_azure_native import storage
 
 from emporion.components.azure.context import Context
-from emporion.components.azure.plan import storage_account_name
+from emporion.components.azure.plan import CHECKPOINTS, storage_account_name
 
-__all__ = ["CHECKPOINTS", "Store", "build_store"]
+__all__ = ["Store", "build_store"]
 
-CHECKPOINTS = "checkpoints"
-"""Name of the container."""
 DELETED_KEPT_DAYS = 7
 """For so long a deleted or overwritten blob can be restored."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from emporion.components.azure.api import machines, quotas
 from emporion.components.azure.api.find import FINDERS
 from emporion.components.azure.api.rest import Rest
 from emporion.components.azure.images import image_queries
+from emporion.components.azure.plan import CHECKPOINTS
 from emporion.market.clouds import CloudNode, FoundImage, Pending
 from emporion.market.errors import ExitCode, UserError
 
@@ -15,6 +17,8 @@ __all__ = ["AzureApi"]
 
 _ARCHITECTURES = {"x64": "x86_64", "arm64": "arm64"}
 _SUBSCRIPTIONS = "2022-12-01"
+LOGS = "bootstrap-logs/"
+_PREFIX = re.compile(r"<BlobPrefix><Name>([^<]*)</Name>")
 
 
 class AzureApi:
@@ -107,6 +111,16 @@ class AzureApi:
     def terminate(self, node_id: str) -> None:
         """End one machine; its scale set is smaller by one from then on. One that has ended already is no error."""
         self._rest.delete(node_id, machines.COMPUTE)
+
+    def holds_data(self, store: str) -> bool | None:
+        """Return whether a storage account holds checkpoints, the nodes' own logs not counted; None: not told.
+
+        Azure deletes an account together with its data (`emporion.market.clouds.StoreWatch`).
+        """
+        listed = self._rest.blobs(store, CHECKPOINTS)
+        if listed is None:
+            return None
+        return "<Blob>" in listed or any(name != LOGS for name in _PREFIX.findall(listed))
 
     def _lacks(self, what: str, which: str, fix: str) -> UserError:
         return UserError(

@@ -42,24 +42,24 @@ class Credentials:
     run: Run
     client: httpx.Client
 
-    def token(self) -> Token:
-        """Return a token and the subscription it is used for.
+    def token(self, resource: str = RESOURCE) -> Token:
+        """Return a token for a service and the subscription it is used for.
 
         Raises: UserError E-CREDENTIALS: when nobody is logged in.
         """
         given = {name: self.environ.get(f"ARM_{name}", "") for name in ("CLIENT_ID", "CLIENT_SECRET", "TENANT_ID")}
         if all(given.values()):
-            return Token(self._principals(**given), self._subscription())
-        return self._from_cli()
+            return Token(self._principals(resource, **given), self._subscription())
+        return self._from_cli(resource)
 
-    def _principals(self, **given: str) -> str:
+    def _principals(self, resource: str, **given: str) -> str:
         answer = self.client.post(
             f"{LOGIN}/{given['TENANT_ID']}/oauth2/v2.0/token",
             data={
                 "grant_type": "client_credentials",
                 "client_id": given["CLIENT_ID"],
                 "client_secret": given["CLIENT_SECRET"],
-                "scope": f"{RESOURCE}/.default",
+                "scope": f"{resource}/.default",
             },
         )
         if answer.status_code != httpx.codes.OK:
@@ -73,8 +73,8 @@ class Credentials:
             raise _nobody("ARM_SUBSCRIPTION_ID is not set")
         return found
 
-    def _from_cli(self) -> Token:
-        command = ["az", "account", "get-access-token", "--resource", RESOURCE, "--output", "json"]
+    def _from_cli(self, resource: str) -> Token:
+        command = ["az", "account", "get-access-token", "--resource", resource, "--output", "json"]
         asked = self.environ.get("ARM_SUBSCRIPTION_ID")
         try:
             answer = json.loads(self.run([*command, *(["--subscription", asked] if asked else [])]))

@@ -16,6 +16,7 @@ from emporion.market.errors import ExitCode, UserError
 __all__ = ["Rest"]
 
 ATTEMPTS = 5
+STORAGE, STORAGE_VERSION = "https://storage.azure.com", "2023-11-03"
 TIMEOUT_S = 30
 LONGEST_PAUSE_S = 30.0
 _MOST_PAGES = 1000
@@ -64,6 +65,24 @@ class Rest:
     def delete(self, path: str, version: str) -> None:
         """Delete what lies at a path; what is gone already is fine."""
         self._answer("DELETE", f"{RESOURCE}{path}", {"api-version": version})
+
+    def blobs(self, store: str, container: str) -> str | None:
+        """Return the first level of a container's listing (XML), empty when it is not there; None: it may not be read.
+
+        It is asked of the store itself, with a token of its own.
+        """
+        bearer = self._who(self._client).token(STORAGE).text
+        try:
+            answer = self._client.get(
+                f"https://{store}.blob.core.windows.net/{container}",
+                params={"restype": "container", "comp": "list", "delimiter": "/", "maxresults": "10"},
+                headers={"Authorization": f"Bearer {bearer}", "x-ms-version": STORAGE_VERSION},
+            )
+        except httpx.TransportError:
+            return None
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return ""
+        return answer.text if answer.is_success else None
 
     def all(self, path: str, version: str, **params: str) -> Iterator[Body]:
         """Yield the items of a list, page by page; none of a list that is not there.
