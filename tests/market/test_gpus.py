@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emporion.market.errors import UserError
-from emporion.market.gpus import all_gpus, gpu_info, match_model, meets_vram, resolve_gpu
+from emporion.market.gpu_names import match_model, resolve_gpu
+from emporion.market.gpus import all_gpus, gpu_info, meets_vram
 from emporion.market.units import Count, parse_memory
 
 A100 = ("a100-40gb", "a100-80gb")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from emporion.market.errors import UserError
-from emporion.market.gpus import all_gpus, gpu_info, label_of, labels, resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
+from emporion.market.gpus import all_gpus, gpu_info, label_of, labels
 
 
 @pytest.mark.parametrize(

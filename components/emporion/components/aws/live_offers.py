@@ -18,7 +18,7 @@ from emporion.components.aws.api.session import Clients, asking, pages
 from emporion.components.aws.price_list import FILTERS, SOURCE, ListPrice, on_demand_prices
 from emporion.components.price_rows import KnownType, PriceRow, cpu_types, known_types, money, odd, stamp
 from emporion.market.errors import ExitCode, UserError
-from emporion.market.gpus import resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
 from emporion.market.offers.adapter import Ask, Row
 from emporion.market.units import plain
 

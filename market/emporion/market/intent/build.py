@@ -7,7 +7,8 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from emporion.market.errors import UserError
-from emporion.market.gpus import Gpu, GpuName, all_gpus, gpu_info, meets_vram, without_count
+from emporion.market.gpu_names import GpuName, without_count
+from emporion.market.gpus import Gpu, all_gpus, gpu_info, meets_vram
 from emporion.market.intent.model import (
     Access,
     Budget,

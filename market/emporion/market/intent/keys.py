@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from emporion.market.gpus import resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
 from emporion.market.intent.model import FallbackRule, InterruptionRule, MarketRule, Rdma, Topology
 from emporion.market.intent.readers import (
     DATA_IN,

@@ -9,7 +9,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from emporion.market import dates, gpus, money, sites
+from emporion.market import dates, gpu_names, gpus, money, sites
 from emporion.market.offers.columns import Table, decode, write
 from emporion.market.tables import DATA
 
@@ -34,8 +34,8 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 @cache
 def _code_and_tables() -> bytes:
     here = Path(__file__).parent
-    files = [*sorted(here.glob("*.py")), Path(dates.__file__), Path(gpus.__file__), Path(money.__file__)]
-    files.append(Path(sites.__file__))
+    files = [*sorted(here.glob("*.py")), Path(dates.__file__), Path(money.__file__), Path(sites.__file__)]
+    files += [Path(gpus.__file__), Path(gpu_names.__file__)]
     files += [DATA / name for name in _TABLES]
     digest = sha256()
     for file in files:

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from emporion.market.dates import moment
 from emporion.market.errors import UserError
-from emporion.market.gpus import check_label, resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
+from emporion.market.gpus import check_label
 from emporion.market.intent.keys import Key, Section
 from emporion.market.intent.readers import choice, matching
 from emporion.market.money import Money, Rate, parse_money

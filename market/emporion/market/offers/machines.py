@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from emporion.market.errors import UserError, UserErrors
-from emporion.market.gpus import gpu_info, label_of, labels, meets_vram, resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
+from emporion.market.gpus import gpu_info, label_of, labels, meets_vram
 from emporion.market.intent.document import DocumentKind, read_document
 from emporion.market.intent.read import Reading
 from emporion.market.intent.tree import At, Problems

@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from emporion.market.errors import UserError, UserErrors
-from emporion.market.gpus import all_gpus, meets_vram, resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
+from emporion.market.gpus import all_gpus, meets_vram
 from emporion.market.money import Money, Rate, parse_money
 from emporion.market.offer import Offer
 from emporion.market.units import shown

@@ -10,7 +10,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from emporion.market.errors import UserError, did_you_mean
-from emporion.market.gpus import GpuName, all_gpus, gpu_info, match_model, resolve_gpu
+from emporion.market.gpu_names import GpuName, match_model, resolve_gpu
+from emporion.market.gpus import all_gpus, gpu_info
 from emporion.market.offer import Fabric, Nvlink
 from emporion.market.tables import rows
 from emporion.market.units import parse_memory, plain

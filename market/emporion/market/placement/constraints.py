@@ -15,7 +15,8 @@ from enum import StrEnum
 from emporion.market import query
 from emporion.market.ages import age_s
 from emporion.market.carbon import emission
-from emporion.market.gpus import Gpu, GpuName, all_gpus, gpu_info, meets_vram, resolve_gpu
+from emporion.market.gpu_names import GpuName, resolve_gpu
+from emporion.market.gpus import Gpu, all_gpus, gpu_info, meets_vram
 from emporion.market.intent.model import Gpus, Intent, MarketRule, Memory, Rdma, Resources, Topology
 from emporion.market.offer import Market, Nvlink, Offer
 from emporion.market.placement.candidates import grams

@@ -12,7 +12,8 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from emporion.market.errors import UserError, did_you_mean
-from emporion.market.gpus import check_label, resolve_gpu
+from emporion.market.gpu_names import resolve_gpu
+from emporion.market.gpus import check_label
 from emporion.market.money import parse_money
 from emporion.market.query.versions import is_version, matches
 from emporion.market.units import (
