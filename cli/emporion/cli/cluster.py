@@ -154,12 +154,15 @@ def status(stack: str | None, verbose: bool, project: Path | None, as_json: bool
 @project_option
 def ssh(stack: str, node: str | None, project: Path | None) -> None:
     """Open a shell on NODE of STACK (the controller by default) through the cloud's session service."""
+    from emporion.market.clouds import short_ids
+
     session = _session(stack, None, project, as_json=False)
     cluster = session.cluster
     nodes = [one for one in cluster.api().nodes(cluster.pulumi.project.name, stack) if one.state == "running"]
-    names = ", ".join(one.id for one in nodes) or "none"
+    short = short_ids([one.id for one in nodes])
+    names = ", ".join(short.values()) or "none"
     default = next((one for one in nodes if one.pool == "controller"), nodes[0] if nodes else None)
-    chosen = next((one for one in nodes if node in {one.id, one.private_ip}), None) if node else default
+    chosen = next((one for one in nodes if node in {one.id, short[one.id], one.private_ip}), None) if node else default
     if chosen is None:
         raise UserError(
             "E-NODE",
@@ -283,7 +286,10 @@ def _status_json(status: Status) -> dict[str, Any]:
 
 
 def _print_status(status: Status, *, verbose: bool) -> None:
+    from emporion.market.clouds import short_ids
+
     placement = status.placement
+    short = short_ids([node.id for node in status.nodes])
     state = "up" if status.resources else "down"
     click.echo(f"{status.stack}  {state}  {placement.provider} {placement.region}  {status.world} world")
     if status.pending:
@@ -291,7 +297,7 @@ def _print_status(status: Status, *, verbose: bool) -> None:
     if status.nodes:
         click.echo()
         rows = [
-            (node.id, node.pool, node.state, node.zone, node.instance_type, node.market, node.private_ip)
+            (short[node.id], node.pool, node.state, node.zone, node.instance_type, node.market, node.private_ip)
             for node in status.nodes
         ]
         click.echo(render.table(["NODE", "POOL", "STATE", "ZONE", "TYPE", "MARKET", "ADDRESS"], rows))

@@ -25,6 +25,7 @@ __all__ = [
     "identity",
     "installed_clouds",
     "open_api",
+    "short_ids",
     "stand_up_problem",
 ]
 
@@ -180,6 +181,15 @@ class CloudApi(Protocol):
     def terminate(self, node_id: str) -> None:
         """End one machine."""
         ...
+
+
+def short_ids(ids: Sequence[str]) -> Mapping[str, str]:
+    """Return id -> the id without the path that all of them begin with: enough to tell them apart on a screen."""
+    parts = [each.split("/") for each in ids]
+    shared = 0
+    while parts and all(len(each) > shared + 1 and each[shared] == parts[0][shared] for each in parts):
+        shared += 1
+    return {each: "/".join(split[shared:]) for each, split in zip(ids, parts, strict=True)}
 
 
 @runtime_checkable

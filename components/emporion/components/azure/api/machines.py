@@ -76,13 +76,12 @@ def _node(
 ) -> CloudNode:
     spot = properties.get("priority") == "Spot"
     reserved = bool((properties.get("capacityReservation") or {}).get("capacityReservationGroup"))
-    logical = next(iter(body.get("zones") or ()), None)
     launched = properties.get("timeCreated")
     return CloudNode(
         id=str(body["id"]),
         pool=str((body.get("tags") or {}).get("emporion-pool", "")),
         state=_state(properties, view),
-        zone=zones.get(str(logical)) if logical else None,
+        zone=zones.get(str(next(iter(body.get("zones") or ()), ""))),
         instance_type=str(size),
         market="spot" if spot else "reserved" if reserved else "on_demand",
         private_ip=address,
