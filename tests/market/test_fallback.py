@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pytest
@@ -41,9 +42,14 @@ def offer(spot: str, on_demand: str | None, *, market: Market = Market.SPOT, nam
 # What it costs
 
 
+@cache
+def model() -> CostModel:
+    return CostModel(INTENT, load_bundled())
+
+
 def test_case_30_the_spot_group_costs_its_spot_price_its_reruns_and_on_demand_for_comparison() -> None:
     pools = [Pool(offer("9", "24"), 2)]
-    cost = CostModel(INTENT, load_bundled()).cost(pools, loss_s_per_day=1800)
+    cost = model().cost(pools, loss_s_per_day=1800)
     assert [(line.item, line.usd_per_hour) for line in cost.lines if line.usd_per_hour] == [
         ("2 x t spot", Decimal(18)), ("interruptions", Decimal("0.375")),
     ]  # fmt: skip
@@ -60,12 +66,12 @@ def test_case_30_the_spot_group_costs_its_spot_price_its_reruns_and_on_demand_fo
 
 def test_without_spot_there_is_nothing_to_fall_back_from() -> None:
     pools = [Pool(offer("24", "24", market=Market.ON_DEMAND), 2)]
-    assert on_demand_cost(pools, CostModel(INTENT, load_bundled()).cost(pools, loss_s_per_day=60)) is None
+    assert on_demand_cost(pools, model().cost(pools, loss_s_per_day=60)) is None
 
 
 def test_an_unknown_on_demand_price_stays_unknown() -> None:
     pools = [Pool(offer("9", None), 2)]
-    cost = on_demand_cost(pools, CostModel(INTENT, load_bundled()).cost(pools, loss_s_per_day=60))
+    cost = on_demand_cost(pools, model().cost(pools, loss_s_per_day=60))
     assert cost is not None
     assert cost.upper_total is None
     assert {"2 x t on-demand", "interruptions"} <= set(cost.unknown)
@@ -88,7 +94,7 @@ def test_falling_back_changes_the_machines_and_their_lost_time_and_nothing_else(
         low, high = sorted((one, other))
         kind = Market.SPOT if spot else Market.ON_DEMAND
         pools.append(Pool(offer(str(low if spot else high), str(high), market=kind, name=f"t{number}"), count))
-    cost = CostModel(INTENT, load_bundled()).cost(pools, loss_s_per_day=loss_s)
+    cost = model().cost(pools, loss_s_per_day=loss_s)
     instead = on_demand_cost(pools, cost)
     if not any(spot for *_, spot in drawn):
         assert instead is None
