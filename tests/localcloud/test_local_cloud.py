@@ -87,7 +87,7 @@ def test_a_folder_with_a_quote_in_its_name_is_quoted_in_the_plugin(home: Path, t
     odd = tmp_path / "it's python"
     odd.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
     odd.chmod(0o755)
-    (plugin,) = install_stand_ins(home / "pulumi", odd)
+    plugin = install_stand_ins(home / "pulumi", odd)[0]
     said = subprocess.run([plugin, "127.0.0.1:1"], capture_output=True, text=True, check=True).stdout.split()
     assert said[-1] == "127.0.0.1:1"
     assert said[:3] == ["-P", "-m", "emporion.localcloud.plugin"]
