@@ -26,7 +26,9 @@ def secret(value: object) -> dict[str, object]:
             {"all": secret({"hidden": "x"}), "arn": "a"}, id="what was made from it",
         ),
         pytest.param({"url": "u/x/y"}, {"name": secret("x")}, {"url": secret("u/x/y")}, id="a text that holds it"),
-        pytest.param({"a": "y"}, {"a": secret("x")}, {"a": "y"}, id="another value"),
+        pytest.param({"a": "y"}, {"a": secret("x")}, {"a": secret("y")}, id="another value in its place"),
+        pytest.param({"a": None}, {"a": secret("x")}, {"a": None}, id="nothing in its place"),
+        pytest.param({"b": "y"}, {"a": secret("x")}, {"b": "y"}, id="another value elsewhere"),
         pytest.param({"n": 4242}, {"m": secret(4242)}, {"n": secret(4242)}, id="a number"),
         pytest.param({"on": True}, {"off": secret(value=True)}, {"on": True}, id="a boolean says nothing"),
         pytest.param(

@@ -248,6 +248,19 @@ def test_what_a_failed_update_made_without_a_record_is_adopted_from_the_plan(pul
     assert [call for call in calls(pulumi) if call[0] == "refresh"]
 
 
+def test_a_secret_of_the_plan_is_never_plain_in_the_state(pulumi: Pulumi) -> None:
+    deploy(pulumi, [component(PARENT)], [])
+    plan(pulumi, vpc(inputs={"value": "[secret]", "tags": {"key": "[secret]", "open": "o"}}))
+    run(pulumi, {identity("shop", "dev", URN, 0): "vpc-1"})
+    unread = {
+        "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+        "plaintext": '"[secret]"',
+    }
+    adopted = state_of(pulumi)["resources"][-1]
+    assert adopted["inputs"] == {"value": unread, "tags": {"key": unread, "open": "o"}}
+    assert adopted["outputs"] == adopted["inputs"]
+
+
 def test_the_newer_half_of_a_replacement_is_adopted_from_the_plan(pulumi: Pulumi) -> None:
     deploy(pulumi, [component(PARENT), vpc(id="vpc-old", outputs={"arn": "a"})], [])
     steps = [{"op": "create-replacement", "urn": URN, "newState": vpc()}]

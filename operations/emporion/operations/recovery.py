@@ -8,6 +8,7 @@ up in the cloud by its `emporion-id` and adopted with the parent, provider and d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +24,10 @@ WRAPPED = "4dabf18193072939515e22adb298388d"
 """Marks a wrapped value in Pulumi's wire format and state (pulumi sdk, `resource.SigKey`)."""
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """Stands for a value that a preview cannot know (pulumi sdk, `plugin.UnknownStringValue`)."""
+SEALED = "1b47061264138c4ac30d75fd1eb44270"
+"""Says of a wrapped value that it is a secret (pulumi sdk, `resource.SecretSig`)."""
 MASKED = "[secret]"
+"""What an event of the engine has in the place of a secret."""
 RECORD = (
     "urn", "custom", "type", "inputs", "parent", "dependencies", "provider", "propertyDependencies",
     "additionalSecretOutputs", "protect", "aliases", "customTimeouts", "ignoreChanges", "replaceOnChanges",
@@ -214,7 +218,16 @@ def _read_again(search: _Search, urns: Sequence[str]) -> None:
 
 
 def _record(planned: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: planned[key] for key in RECORD if key in planned}
+    """Return what the state keeps of a planned resource; a secret stays one, though its value is not told."""
+    return {key: _secret_again(planned[key]) if key == "inputs" else planned[key] for key in RECORD if key in planned}
+
+
+def _secret_again(value: Any) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, dict):
+        return {key: _secret_again(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_secret_again(item) for item in value]
+    return {WRAPPED: SEALED, "plaintext": json.dumps(MASKED)} if value == MASKED else value
 
 
 def _put_under(

@@ -15,8 +15,9 @@ SIGNATURE = "1b47061264138c4ac30d75fd1eb44270"
 def marked(values: Mapping[str, Any], came: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain `values` with the marks of what `came` from the engine.
 
-    A value that is still the one that came keeps its own marks; any other that holds a secret text (all tags of a
-    resource with a secret tag) is secret as a whole.
+    A value that is still the one that came keeps its own marks, and what stands where a secret came is secret whatever
+    it is now, as the engine has it for providers that take no secrets (`annotateSecrets`); any other that holds a
+    secret text (all tags of a resource with a secret tag) is secret as a whole.
     """
     if not _has_mark(came):
         return dict(values)
@@ -27,6 +28,8 @@ def marked(values: Mapping[str, Any], came: Mapping[str, Any]) -> dict[str, Any]
 def _marked(value: Any, came: Any, texts: set[str]) -> Any:  # noqa: ANN401 - JSON
     if _has_mark(came) and plain(came) == value:
         return came
+    if value is not None and isinstance(came, Mapping) and came.get(SECRET_KEY) == SIGNATURE:
+        return {SECRET_KEY: SIGNATURE, "value": value}
     return {SECRET_KEY: SIGNATURE, "value": value} if any(_holds(value, text) for text in texts) else value
 
 
