@@ -77,7 +77,8 @@ class Sides:
         offers = self._made(market, "ours", lambda path: write_ours(market, path / "offers.csv"))
         intent = self.root / f"{wish.name}.yaml"
         intent.write_text(wish.intent(), encoding="utf-8")
-        spec = {"offers": str(offers / "offers.csv"), "intent": str(intent), "runs": max(runs, 3)}
+        gpu = wish.stages[0][1]
+        spec = {"offers": str(offers / "offers.csv"), "intent": str(intent), "runs": max(runs, 3), "gpu": gpu}
         return _child([sys.executable, str(HERE / "ours.py")], spec, {}) or {}
 
     def ask_skypilot(self, market: Market, wish: Wish, runs: int) -> dict[str, Any] | None:
@@ -140,7 +141,7 @@ def _asked(sides: Sides, question: Question) -> list[str]:
     ours, sky, gpuhunt = sides.ours(*asked), sides.ask_skypilot(*asked), sides.ask_gpuhunt(*asked)
     mine = min(ours["seconds"])
     if sky is not None and len(question.wish.stages) == 1 and abs(sky["cost"] - ours["cost"]) > 1e-6 * ours["cost"]:
-        message = f"{question.label}: SkyPilot finds {sky['cost']}, Emporion {ours['cost']}"
+        message = f"{question.label}: SkyPilot sees {sky['cost']}, Emporion {ours['cost']}"
         raise RuntimeError(message)
     row = [question.label, f"{mine * 1000:.1f}", str(ours["solutions"]), f"{ours['peak_mib']:.0f}"]
     if sky is None:
@@ -178,7 +179,8 @@ def _peers(rows: Sequence[Sequence[str]]) -> Section:
                 "the cheapest machine type alone."
             ),
             f"{GPUHUNT}: `Catalog.query` over items that were read beforehand.",
-            "The machines of a single task cost the same on both sides (checked). A place is a region of a cloud.",
+            "Both see the same cheapest machine for a single task (checked); Emporion weighs its full chain.",
+            "A place is a region of a cloud.",
             "Repeat: `./run bench market`.",
         ),
     )
@@ -192,7 +194,7 @@ def _growth(root: Path) -> Iterator[list[str]]:
         market = Market(rows, min(200, rows // 50), int(rows * 0.4))
         offers = root / f"growth-{rows}.csv"
         write_ours(market, offers)
-        spec = {"offers": str(offers), "intent": str(intent), "runs": 3}
+        spec = {"offers": str(offers), "intent": str(intent), "runs": 3, "gpu": ONE.stages[0][1]}
         found = _child([sys.executable, str(HERE / "ours.py")], spec, {}) or {}
         environ = {**os.environ, "XDG_CACHE_HOME": str(root / "cache"), "EMPORION_HOME": str(root / "home")}
         command = [str(Path(sys.executable).with_name("emporion")), "plan", str(intent), "--offers", str(offers)]

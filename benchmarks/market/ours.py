@@ -1,7 +1,8 @@
 """Times `make_plan` in a process of its own: loading excluded, everything else of a plan included.
 
-`python ours.py SPEC` with SPEC a JSON object {"offers": file, "intent": file, "runs": n}. Prints one JSON object with
-the times of the warm runs, the least cost of machines in the front, how many solutions it has, and the peak memory.
+`python ours.py SPEC` with SPEC a JSON object {"offers": file, "intent": file, "runs": n, "gpu": id}. Prints one JSON
+object with the times of the warm runs, the price of the cheapest machine with such GPUs (for the comparison of what the
+sides see), how many solutions the front has, and the peak memory.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import resource
 import sys
 import time
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from emporion.market.clouds import installed_clouds
 from emporion.market.intent import load_intent
-from emporion.market.offers import load_csv
+from emporion.market.offers import OfferFilter, load_csv
 from emporion.market.plan import make_plan
 
 
@@ -35,12 +35,12 @@ def main(spec: dict[str, Any]) -> dict[str, Any]:
         plan = make_plan(intent, catalogue, clouds=clouds, now=now)
         times.append(time.perf_counter() - started)
     solutions = [*plan.solutions, *plan.not_deployable]
-    machines = [sum((pool.usd_per_hour for pool in each.pools), Decimal(0)) for each in solutions]
+    _, cheapest = catalogue.tally(OfferFilter(gpus=frozenset({spec["gpu"]})))
     return {
         "first": times[0],
         "seconds": times[1:],
         "loading": loading,
-        "cost": float(min(machines)),
+        "cost": None if cheapest is None else float(cheapest.usd_per_hour),
         "solutions": len(solutions),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
