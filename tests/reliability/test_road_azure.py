@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from desk import REPO, Desk
 
+from emporion.components.azure.stand_in import STAND_IN
 from emporion.components.azure.stand_in_references import ACCOUNT, BASTION, ROLE, SET, VAULT
 from emporion.localcloud.capacity import set_capacity
 from emporion.localcloud.faults import Phase, Target, kill
+from emporion.localcloud.images import publish_image
 from emporion.localcloud.world import World
 
 pytestmark = pytest.mark.engine
@@ -119,3 +121,18 @@ def test_no_room_is_told_in_azures_words_and_the_next_up_goes_on(new_desk: Calla
         set_capacity(world, "azure-native", "*", SIZE, None)
     desk.done("up", intent, "--yes")
     assert desk.json("status", "azure-spot")["missing"] == {}
+
+
+def test_a_newer_image_makes_a_new_set_once_it_is_planned(standing: Desk) -> None:
+    with World.open(standing.home) as world:
+        publish_image(
+            world, STAND_IN, "eastus", "gpu", "x86_64", name="ubuntu-hpc 2404 24.04.2027010101",
+            published_at="2027-01-01T00:00:00Z",
+        )  # fmt: skip
+    assert standing.json("preview", "azure-spot")["changed"] == 0
+    standing.done("plan", "azure-spot.yaml", "--pin", "azure-spot")
+    assert standing.json("up", "azure-spot", "--yes")["changes"]["replace"] == 1
+    (made,) = of_type(standing, "azure-spot", SET)
+    image = made["inputs"]["virtualMachineProfile"]["storageProfile"]["imageReference"]
+    assert image["version"] == "24.04.2027010101"
+    assert standing.json("status", "azure-spot")["missing"] == {}

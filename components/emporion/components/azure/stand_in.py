@@ -98,9 +98,18 @@ def _client_config(making: Making) -> Mapping[str, Any]:
 def _first_images() -> tuple[ImageTemplate, ...]:
     """Return the image of each purpose with which every region begins; the versions are ours."""
     return tuple(
-        ImageTemplate(purpose, arch, query.urn("24.04.2026070101"), "2026-07-01T00:00:00Z")
+        ImageTemplate(purpose, arch, f"{query.offer} {query.sku} 24.04.2026070101", "2026-07-01T00:00:00Z")
         for (purpose, arch), query in image_queries().items()
     )
+
+
+def _image_id(_region: str, name: str) -> str:
+    """Return the URN of an image by the name that the API gives it (`offer sku version`); a URN names itself."""
+    for query in image_queries().values():
+        head, _, version = name.rpartition(" ")
+        if head == f"{query.offer} {query.sku}":
+            return query.urn(version)
+    return name
 
 
 STAND_IN = StandIn(
@@ -133,9 +142,7 @@ STAND_IN = StandIn(
             "Allocation failed. Constraints applied are: capacity reservation {reservation_id}",
             409,
         ),
-        "no_reservation": Refusal(
-            "CapacityReservationGroupNotFound", "The capacity reservation {reservation_id} does not exist", 404
-        ),
+        "no_reservation": Refusal("ResourceNotFound", "The Resource '{reservation_id}' was not found.", 404),
         "quota": Refusal(
             "OperationNotAllowed",
             "Operation could not be completed as it results in exceeding approved {instance_type} Family Cores quota. "
@@ -157,7 +164,7 @@ STAND_IN = StandIn(
     zones=_zones,
     regions=_regions(),
     images=_first_images(),
-    image_id=lambda _region, name: name,
+    image_id=_image_id,
     invokes={"azure-native:authorization:getClientConfig": _client_config},
     vcpus=vcpus,
     tag_inputs=tag_inputs,
