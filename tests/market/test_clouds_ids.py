@@ -30,3 +30,9 @@ def test_they_still_tell_all_apart(ids: list[str]) -> None:
     assert list(short) == ids
     assert len(set(short.values())) == len(ids)
     assert all(each.endswith(end) and end for each, end in short.items() if not each.endswith("/"))
+
+
+def test_paths_of_several_clouds_lose_what_those_of_each_share() -> None:
+    azure = f"{GROUP}/virtualMachines/c"
+    google = ["projects/p/zones/z/instances/a", "projects/p/zones/z/instances/b"]
+    assert short_ids([azure, "i-1", *google]) == {azure: "c", "i-1": "i-1", google[0]: "a", google[1]: "b"}

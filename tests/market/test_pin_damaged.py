@@ -9,19 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from images import IMAGES
 from plans import AWS, INTENTS, NOW
 
-from emporion.market.clouds import FoundImage
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import intent_from_json, load_intent
 from emporion.market.offers import load_bundled
 from emporion.market.pin import PinnedPlacement
 from emporion.market.plan import Plan, make_plan, market_diff, pin, pricing, stale_note
-
-IMAGES = {
-    ("gpu", "x86_64"): FoundImage("ami-gpu", "gpu image", "2026-11-01", "x86_64", "580.95", "1.44"),
-    ("controller", "x86_64"): FoundImage("ami-cpu", "cpu image", "2026-11-02", "x86_64", None, None),
-}
 
 
 @cache

@@ -9,17 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from images import IMAGES, newer
 from plans import AWS, NOW, written
 
-from emporion.market.clouds import FoundImage
 from emporion.market.intent import intent_from_flags
 from emporion.market.pin import PinnedPlacement
 from emporion.market.plan import Diff, Plan, diff_plans, make_plan, market_diff, pin, pricing, stale_note
 
-IMAGES = {
-    ("gpu", "x86_64"): FoundImage("ami-gpu", "gpu image", "2026-11-01", "x86_64", "580.95", "1.44"),
-    ("controller", "x86_64"): FoundImage("ami-cpu", "cpu image", "2026-11-02", "x86_64", None, None),
-}
 EAST = "aws/us-east-1/use1-az1/p4d.24xlarge/spot"
 
 
@@ -119,8 +115,8 @@ def test_a_wish_that_changed_is_told_key_by_key(plan: Callable[..., Plan]) -> No
 def test_a_newer_image_is_told_where_images_were_looked_up(plan: Callable[..., Plan]) -> None:
     made = plan(row("10"))
     pinned = pin(made, IMAGES)
-    newer = {**IMAGES, ("gpu", "x86_64"): replace(IMAGES["gpu", "x86_64"], id="ami-newer")}
-    diff = market_diff(pinned, made, newer)
+    images = newer("gpu", "ami-newer")
+    diff = market_diff(pinned, made, images)
     (image,) = diff.changes
     assert (image.kind, image.what, image.pinned, image.now) == (
         "image", "gpu-0", "ami-gpu gpu image", "ami-newer gpu image",

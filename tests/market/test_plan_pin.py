@@ -7,22 +7,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from images import IMAGES
 from plans import AWS, INTENTS
 
-from emporion.market.clouds import FoundImage
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.intent import Intent, intent_from_json, load_intent
 from emporion.market.offers import Catalogue
 from emporion.market.pin import PinnedPlacement
-from emporion.market.plan import Plan, make_plan, market_diff, pin
+from emporion.market.plan import Plan, make_plan, pin
 from emporion.market.plan.pinning import images_needed
 
 NOW = datetime(2026, 12, 1, 1, 2, 3, tzinfo=UTC)
 DEMO = INTENTS / "demo.yaml"
-IMAGES = {
-    ("gpu", "x86_64"): FoundImage("ami-gpu", "gpu image", "2026-11-01", "x86_64", "580.95", "1.44"),
-    ("controller", "x86_64"): FoundImage("ami-cpu", "cpu image", "2026-11-02", "x86_64", None, None),
-}
 
 
 def plan_for(intent: Intent, catalogue: Catalogue) -> Plan:
@@ -31,7 +27,8 @@ def plan_for(intent: Intent, catalogue: Catalogue) -> Plan:
 
 def test_the_pin_holds_everything_that_a_look_up_would_change(bundled: Catalogue) -> None:
     plan = plan_for(load_intent(DEMO), bundled)
-    assert images_needed(plan) == (("controller", "x86_64"), ("gpu", "x86_64"))
+    place = ("aws", "us-east-1")
+    assert images_needed(plan) == ((*place, "controller", "x86_64"), (*place, "gpu", "x86_64"))
     pinned = pin(plan, IMAGES)
     (pool,) = pinned.pools
     assert (pool.name, pool.count, pool.zone, pool.offer_id) == (
@@ -99,20 +96,3 @@ def test_that_the_data_lie_there_is_a_reason(bundled: Catalogue, intent_of: Call
     assert [reason for reason in pinned.reasons if "stands in" in reason] == [
         "stands in the region of s3://b/us-east-1: its data move for nothing"
     ]
-
-
-def test_several_stages_are_not_pinned_as_one_cluster(bundled: Catalogue, intent_of: Callable[..., Intent]) -> None:
-    text = (
-        "stages:\n  - {name: a, resources: {cpus: 2}}\n  - {name: b, needs: [a], resources: {gpus: a100:8}}\n"
-        "constraints: {providers: [aws], regions: [us-east-1]}\n"
-    )
-    plan = plan_for(intent_of(text), bundled)
-    assert plan.feasible
-    with pytest.raises(UserError) as refused:
-        pin(plan, IMAGES)
-    assert (refused.value.code, refused.value.exit_code) == ("E-DEPLOY", ExitCode.INFEASIBLE)
-    diff = market_diff(pin(plan_for(load_intent(DEMO), bundled), IMAGES), plan)
-    assert diff.best is None
-    (told,) = [change for change in diff.changes if change.kind == "feasibility"]
-    assert told.now is not None
-    assert "one stage at a time" in told.now

@@ -121,7 +121,7 @@ def calls(pulumi: Pulumi) -> list[list[str]]:
 
 def run(pulumi: Pulumi, things: Mapping[str, str], generation: int = 0) -> tuple[Any, FakeCloud]:
     cloud = FakeCloud(things)
-    return recover(pulumi, "dev", generation, lambda _region: cloud, lambda _line: None), cloud
+    return recover(pulumi, "dev", generation, lambda _plugin, _region: cloud, lambda _line: None), cloud
 
 
 def test_a_create_that_reached_the_cloud_is_adopted_as_the_engine_recorded_it(pulumi: Pulumi) -> None:
@@ -286,7 +286,7 @@ def test_a_type_that_cannot_be_looked_for_is_said_and_does_not_stop_the_rest(pul
     plan(pulumi, vpc(urn="urn:pulumi:dev::shop::aws:x:Y::y", type="aws:x:Y"), vpc())
     said: list[str] = []
     cloud = Ignorant({identity("shop", "dev", URN, 0): "vpc-1"})
-    recovered = recover(pulumi, "dev", 0, lambda _region: cloud, said.append)
+    recovered = recover(pulumi, "dev", 0, lambda _plugin, _region: cloud, said.append)
     assert recovered.adopted == [URN]
     assert any("cannot tell whether y" in line for line in said)
 
@@ -311,7 +311,7 @@ def test_a_program_that_cannot_be_previewed_is_said(pulumi: Pulumi) -> None:
     deploy(pulumi, [], [])
     (pulumi.project.directory / "history.json").write_text('[{"result": "failed"}]')
     said: list[str] = []
-    recover(pulumi, "dev", 0, lambda _region: FakeCloud({}), said.append)
+    recover(pulumi, "dev", 0, lambda _plugin, _region: FakeCloud({}), said.append)
     assert any("not looked for" in line for line in said)
 
 

@@ -20,6 +20,7 @@ NVLINKED = {"bridge", "mesh", "nvswitch", "xgmi", "ici"}
 JUDGED = {
     "name", "resources.gpus.type", "resources.gpus.count", "resources.gpus.min_vram", "resources.gpus.topology",
     "resources.network", "resources.network.latency", "resources.network.bandwidth", "resources.memory",
+    "resources.cpus",
     "cost_control.max_hourly", "cost_control.max_daily", "cost_control.max_total", "lifecycle.market",
     "constraints.providers", "constraints.regions", "model.hours",
 }  # fmt: skip
@@ -48,9 +49,9 @@ def leaves(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, A
 
 def problems(wish: Mapping[str, Any], solution: Mapping[str, Any], offers: Sequence[Mapping[str, str]]) -> list[str]:
     """Return everything in which a solution does not serve an intent."""
-    asked = dict(leaves(wish))
-    unknown = set(asked) - JUDGED - NO_CONSTRAINT
-    assert not unknown, f"the naive judge does not know {sorted(unknown)}"
+    if any("resources" in stage for stage in wish.get("stages") or []):
+        return _stage_problems(wish, solution, offers)
+    asked = _known(wish)
     return [
         *_gpu_problems(asked, solution),
         *(problem for node in solution["nodes"] for problem in _node_problems(asked, node, offers)),
@@ -59,11 +60,38 @@ def problems(wish: Mapping[str, Any], solution: Mapping[str, Any], offers: Seque
     ]
 
 
+def _known(wish: Mapping[str, Any]) -> dict[str, Any]:
+    asked = dict(leaves(wish))
+    unknown = set(asked) - JUDGED - NO_CONSTRAINT
+    assert not unknown, f"the naive judge does not know {sorted(unknown)}"
+    return asked
+
+
+def _stage_problems(
+    wish: Mapping[str, Any], solution: Mapping[str, Any], offers: Sequence[Mapping[str, str]]
+) -> list[str]:
+    """Return what is wrong with stages, each of which has machines and constraints of its own."""
+    found = list(_budget_problems(_known(wish), solution))
+    names = [stage["name"] for stage in wish["stages"]]
+    found += [f"{node['stage']} is no stage" for node in solution["nodes"] if node["stage"] not in names]
+    for stage in wish["stages"]:
+        assert set(stage) <= {"name", "needs", "resources", "constraints", "data_in", "data_out", "hours"}
+        asked = _known({"resources": stage["resources"], "constraints": stage.get("constraints", {})})
+        nodes = [node for node in solution["nodes"] if node["stage"] == stage["name"]]
+        part = {**solution, "nodes": nodes, "links": []}
+        told = [*_gpu_problems(asked, part), *(one for node in nodes for one in _node_problems(asked, node, offers))]
+        told += _network_problems(asked, part)
+        found += [f"{stage['name']}: {each}" for each in told]
+    return found
+
+
 def _gpu_problems(asked: Mapping[str, Any], solution: Mapping[str, Any]) -> Iterator[str]:
     nodes = solution["nodes"]
     total = sum(node["gpus_per_node"] * node["count"] for node in nodes)
-    if total != asked["resources.gpus.count"]:
-        yield f"{total} GPUs instead of {asked['resources.gpus.count']}"
+    if total != asked.get("resources.gpus.count", 0):
+        yield f"{total} GPUs instead of {asked.get('resources.gpus.count', 0)}"
+    if not nodes:
+        yield "no nodes"
     if len({node["offer"] for node in nodes}) > 2:
         yield "more than two pools"
 
@@ -73,11 +101,13 @@ def _node_problems(asked: Mapping[str, Any], node: Mapping[str, Any], offers: Se
     row = _row_of(node, offers)
     if row is None:
         return [f"{node['offer']} is no row at this price"]
-    wanted = asked["resources.gpus.type"]
+    wanted = asked.get("resources.gpus.type", "")
     names = [wanted] if isinstance(wanted, str) else wanted
     if "any" not in names and not any(row["gpu"] == name or row["gpu"].startswith(f"{name}-") for name in names):
         found.append(f"{row['gpu']} was not asked for")
-    if Decimal(row["gpu_vram_gb"]) < _amount(asked.get("resources.gpus.min_vram", "0gb"), "gb"):
+    if "resources.cpus" in asked and int(row["vcpus"] or 0) < asked["resources.cpus"]:
+        found.append(f"{row['vcpus']} CPUs")
+    if Decimal(row["gpu_vram_gb"] or 0) < _amount(asked.get("resources.gpus.min_vram", "0gb"), "gb"):
         found.append(f"{row['gpu_vram_gb']} GB of memory")
     if "resources.memory" in asked and Decimal(row["ram_gb"] or 0) < _amount(asked["resources.memory"], "gib"):
         found.append(f"{row['ram_gb']} GiB of host memory")
@@ -100,7 +130,7 @@ def _row_of(node: Mapping[str, Any], offers: Sequence[Mapping[str, str]]) -> Map
     for row in offers:
         key = (row["provider"], row["region"], row["zone"] or None, row["instance_type"])
         if key == (node["provider"], node["region"], node["zone"], node["instance_type"]):
-            same = row["gpu"] == node["gpu"] and int(row["gpu_count"]) == node["gpus_per_node"]
+            same = (row["gpu"] or None) == node["gpu"] and int(row["gpu_count"]) == node["gpus_per_node"]
             if same and row[column] and Decimal(row[column]) == Decimal(node["usd_per_hour"]):
                 return row
     return None

@@ -18,6 +18,7 @@ from emporion.market.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
     from emporion.cli.session import Session
+    from emporion.market.pin import PinnedPlacement
     from emporion.operations.clusters import Status
     from emporion.operations.pulumi import Outcome
 
@@ -158,7 +159,8 @@ def ssh(stack: str, node: str | None, project: Path | None) -> None:
 
     session = _session(stack, None, project, as_json=False)
     cluster = session.cluster
-    nodes = [one for one in cluster.api().nodes(cluster.pulumi.project.name, stack) if one.state == "running"]
+    places = {one.id: (place, one) for place, one in cluster.nodes() if one.state == "running"}
+    nodes = [one for _, one in places.values()]
     short = short_ids([one.id for one in nodes])
     names = ", ".join(short.values()) or "none"
     default = next((one for one in nodes if one.pool == "controller"), nodes[0] if nodes else None)
@@ -178,8 +180,10 @@ def ssh(stack: str, node: str | None, project: Path | None) -> None:
             f"emporion status {stack} --verbose shows what it is",
             ExitCode.FAILED,
         )
-    argv = cluster.cloud.shell_command(cluster.placement.region, chosen.id)
-    for tool in (argv[0], *cluster.cloud.shell_tools):
+    place, _ = places[chosen.id]
+    cloud = cluster.clouds[place.provider]
+    argv = cloud.shell_command(place.region, chosen.id)
+    for tool in (argv[0], *cloud.shell_tools):
         if shutil.which(tool) is None:
             raise UserError(
                 "E-TOOL", f"{tool!r} is not on PATH, it opens the session", "emporion ssh", f"install {tool}"
@@ -211,11 +215,15 @@ def _price(session: Session) -> str:
     upper = placement.upper_usd_per_hour
     monthly = hourly * HOURS_PER_MONTH
     most = f", at most ${render.money(upper)}/hr" if upper is not None and upper != hourly else ""
-    what = ", ".join(f"{pool.count} x {pool.instance_type} {pool.market.value}" for pool in placement.pools)
+    what = "; ".join(
+        ", ".join(f"{pool.count} x {pool.instance_type} {pool.market.value}" for pool in each.pools)
+        + f" at {each.region}"
+        for _, each in placement.clusters
+    )
     world = session.cluster.pulumi.world
     free = " (priced as on the real cloud; the local one costs nothing)" if world == "local" else ""
     return (
-        f"{what} at {placement.region}: ${render.money(hourly)}/hr{most}, ${render.money(monthly)} a month{free}. "
+        f"{what}: ${render.money(hourly)}/hr{most}, ${render.money(monthly)} a month{free}. "
         f"Make stack {session.cluster.stack!r} in the {world} world"
     )
 
@@ -256,10 +264,14 @@ def _list_stacks(project: Any, *, as_json: bool) -> None:  # noqa: ANN401 - load
         click.echo("no stacks yet: emporion up INTENT.yaml makes one")
         return
     lines = [
-        (name, world, pinned.region if pinned else None, render.money(pinned.usd_per_hour) if pinned else None)
+        (name, world, _regions(pinned) if pinned else None, render.money(pinned.usd_per_hour) if pinned else None)
         for name, world, pinned in rows
     ]
     click.echo(render.table(["STACK", "WORLD", "REGION", "$/HR PINNED"], lines, right=["$/HR PINNED"]))
+
+
+def _regions(pinned: PinnedPlacement) -> str:
+    return ", ".join(dict.fromkeys(place.region for place in pinned.places))
 
 
 def _status_json(status: Status) -> dict[str, Any]:
@@ -272,7 +284,11 @@ def _status_json(status: Status) -> dict[str, Any]:
         "up": status.resources > 0,
         "resources": status.resources,
         "pending_operations": status.pending,
-        "nodes": [{field: getattr(node, field) for field in node.__slots__} for node in status.nodes],
+        "nodes": [
+            {"provider": place.provider, "region": place.region}
+            | {field: getattr(node, field) for field in node.__slots__}
+            for place, node in status.nodes
+        ],
         "missing": dict(status.missing),
         "outputs": dict(status.outputs),
         "usd_per_hour": placement.usd_per_hour,
@@ -289,18 +305,20 @@ def _print_status(status: Status, *, verbose: bool) -> None:
     from emporion.market.clouds import short_ids
 
     placement = status.placement
-    short = short_ids([node.id for node in status.nodes])
+    short = short_ids([node.id for _, node in status.nodes])
     state = "up" if status.resources else "down"
-    click.echo(f"{status.stack}  {state}  {placement.provider} {placement.region}  {status.world} world")
+    click.echo(f"{status.stack}  {state}  {', '.join(map(str, placement.places))}  {status.world} world")
     if status.pending:
         click.echo(f"{status.pending} operations of a killed update are pending: emporion recover {status.stack}")
     if status.nodes:
         click.echo()
-        rows = [
-            (short[node.id], node.pool, node.state, node.zone, node.instance_type, node.market, node.private_ip)
-            for node in status.nodes
-        ]
-        click.echo(render.table(["NODE", "POOL", "STATE", "ZONE", "TYPE", "MARKET", "ADDRESS"], rows))
+        several = len(placement.places) > 1  # of one the first line has said it
+        rows = []
+        for place, one in status.nodes:
+            first = [short[one.id], str(place)] if several else [short[one.id]]
+            rows.append((*first, one.pool, one.state, one.zone, one.instance_type, one.market, one.private_ip))
+        columns = ["NODE", *(["PLACE"] if several else []), "POOL", "STATE", "ZONE", "TYPE", "MARKET", "ADDRESS"]
+        click.echo(render.table(columns, rows))
     for pool, count in status.missing.items():
         click.echo(f"{count} of pool {pool} missing: emporion up {status.stack} after emporion refresh {status.stack}")
     outputs = {

@@ -72,9 +72,8 @@ def open_session(
         )
         return Session(open_cluster(pulumi, stack, clouds, render.note), None)
     pinned = preview_pin(project, stack, _plan(intent, now()), clouds=clouds, world=chosen)
-    cloud = clouds[pinned.placement.provider]
     generation = config.generation if config else 0
-    return Session(Cluster(pulumi, stack, pinned.placement, generation, cloud, render.note), pinned)
+    return Session(Cluster(pulumi, stack, pinned.placement, generation, clouds, render.note), pinned)
 
 
 def _plan(intent: Intent, now: datetime) -> Plan:

@@ -10,9 +10,10 @@ from emporion.market.pin import PinnedPlacement
 __all__ = ["read_placement"]
 
 
-def read_placement(data: object, *, where: str | None = None) -> PinnedPlacement:
+def read_placement(data: object, *, stages: bool = False, where: str | None = None) -> PinnedPlacement:
     """Return the placement, which must be known before anything is made: it decides what is made.
 
+    Without `stages` it is that of one cluster.
     Raises: UserError E-PIN: when it is not known yet, of another schema, incomplete, or without a pool.
     """
     if isinstance(data, pulumi.Output):
@@ -22,7 +23,16 @@ def read_placement(data: object, *, where: str | None = None) -> PinnedPlacement
             where,
             "give the placement itself, as emporion plan INTENT --pin STACK writes it",
         )
-    return PinnedPlacement.from_json(_whole(data), where=where)
+    placement = PinnedPlacement.from_json(_whole(data), where=where)
+    if placement.stages and not stages:
+        names = ", ".join(stage.name for stage in placement.stages)
+        raise UserError(
+            "E-PIN",
+            f"a GpuCluster is one cluster, and this placement has one for each of its stages: {names}",
+            where,
+            "make a GpuCluster of each stage: stages[0].placement, …",
+        )
+    return placement
 
 
 def _whole(data: object) -> object:

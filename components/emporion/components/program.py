@@ -1,4 +1,4 @@
-"""The Pulumi program: the pinned placement of the stack's configuration becomes a cluster."""
+"""The Pulumi program: the pinned placement of the stack's configuration becomes a cluster, or one for each stage."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from emporion.components.cluster import GpuCluster, GpuClusterArgs, cloud_compon
 from emporion.components.pinned import read_placement
 from emporion.components.world import check_world
 from emporion.market.errors import UserError
+from emporion.market.pin import Place, cluster_name, output_name
 
 __all__ = ["run"]
-
-CLUSTER = "cluster"
-"""Logical name of the cluster. Not the intent's name: renaming an intent must not replace what it built."""
 
 
 def run() -> None:
@@ -41,17 +39,22 @@ def _build(config: pulumi.Config) -> None:
             f"Pulumi.{stack}.yaml  emporion:placement",
             f"emporion plan INTENT --pin {stack}",
         )
-    placement = read_placement(pinned, where=f"Pulumi.{stack}.yaml  emporion:placement")
+    placement = read_placement(pinned, stages=True, where=f"Pulumi.{stack}.yaml  emporion:placement")
     world = check_world(config.get("world") or "local")
-    provider = cloud_component(placement.provider).provider(placement, world)
-    args: GpuClusterArgs = {
-        "placement": placement.to_json(),
-        "generation": config.get_int("generation") or 0,
-        "delete_data": bool(config.get_bool("delete_data")),
-    }
-    cluster = GpuCluster(CLUSTER, args, pulumi.ResourceOptions(providers=[provider]))
     pulumi.export("world", world)
     pulumi.export("name", placement.name)
-    # One by one: a single secret value would make a whole map secret.
-    for key in GpuCluster.__annotations__:
-        pulumi.export(key, getattr(cluster, key))
+    # Each region of each cloud has its provider, and every cluster names its own: never the ambient default.
+    providers: dict[Place, pulumi.ProviderResource] = {}
+    for stage, each in placement.clusters:
+        place = Place(each.provider, each.region)
+        if place not in providers:
+            providers[place] = cloud_component(each.provider).provider(each, world)
+        args: GpuClusterArgs = {
+            "placement": each.to_json(),
+            "generation": config.get_int("generation") or 0,
+            "delete_data": bool(config.get_bool("delete_data")),
+        }
+        cluster = GpuCluster(cluster_name(stage), args, pulumi.ResourceOptions(providers=[providers[place]]))
+        # One by one: a single secret value would make a whole map secret.
+        for key in GpuCluster.__annotations__:
+            pulumi.export(output_name(key, stage), getattr(cluster, key))

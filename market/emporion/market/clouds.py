@@ -163,7 +163,7 @@ class CloudApi(Protocol):
         ...
 
     def image(self, purpose: str, arch: str) -> FoundImage:
-        """Return the newest image for `purpose` (`gpu` or `controller`)."""
+        """Return the newest image for `purpose`: `gpu`, or `controller` for the machines without one."""
         ...
 
     def zones(self) -> Mapping[str, str]:
@@ -184,12 +184,25 @@ class CloudApi(Protocol):
 
 
 def short_ids(ids: Sequence[str]) -> Mapping[str, str]:
-    """Return id -> the id without the path that all of them begin with: enough to tell them apart on a screen."""
-    parts = [each.split("/") for each in ids]
-    shared = 0
-    while parts and all(len(each) > shared + 1 and each[shared] == parts[0][shared] for each in parts):
-        shared += 1
-    return {each: "/".join(split[shared:]) for each, split in zip(ids, parts, strict=True)}
+    """Return id -> the id without the path that all of its kind begin with: enough to tell them apart on a screen.
+
+    Ids of one kind (of one cloud) have the same first step; `i-1` is no path.
+    """
+    kinds: dict[str, list[list[str]]] = {}
+    paths = [each.split("/") for each in ids]
+    for path in paths:
+        kinds.setdefault(path[0], []).append(path)
+    shared = {first: _shared(kind) for first, kind in kinds.items()}
+    short = ["/".join(path[shared[path[0]] :]) for path in paths]
+    return dict(zip(ids, short if len(set(short)) == len(set(ids)) else ids, strict=True))
+
+
+def _shared(paths: Sequence[Sequence[str]]) -> int:
+    """Return how many steps all paths begin with together, the last one of each left out."""
+    count = 0
+    while all(len(each) > count + 1 and each[count] == paths[0][count] for each in paths):
+        count += 1
+    return count
 
 
 @runtime_checkable

@@ -1,22 +1,57 @@
 """The pinned placement: the decision of a plan with everything that a look-up would change later.
 
-It is written to the stack's configuration (`emporion:placement`) and is all that the program reads; its JSON form is
-the schema `emporion.placement/1`.
+It is written to the stack's configuration (`emporion:placement`) and is all that the program reads. Its JSON form is
+the schema `emporion.placement/1`: one cluster in one region. Several stages are `emporion.placement/2`, in which each
+stage's placement is one of `emporion.placement/1`: a cluster of its own, wherever it stands.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from emporion.market.errors import UserError
 from emporion.market.offer import Market
 from emporion.market.typed import amount, made, mapping
 
-__all__ = ["SCHEMA", "PinnedController", "PinnedImage", "PinnedPlacement", "PinnedPool", "PinnedStorage"]
+__all__ = [
+    "SCHEMA",
+    "STAGES_SCHEMA",
+    "PinnedController",
+    "PinnedImage",
+    "PinnedPlacement",
+    "PinnedPool",
+    "PinnedStage",
+    "PinnedStorage",
+    "Place",
+    "cluster_name",
+    "output_name",
+]
 
 SCHEMA = "emporion.placement/1"
+STAGES_SCHEMA = "emporion.placement/2"
+
+
+class Place(NamedTuple):
+    """Where a cluster stands."""
+
+    provider: str
+    region: str
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.provider} {self.region}"
+
+
+def cluster_name(stage: str | None) -> str:
+    """Return the logical name of a stage's cluster. Not the intent's name: renaming an intent must replace nothing."""
+    return "cluster" if stage is None else f"cluster-{stage}"
+
+
+def output_name(key: str, stage: str | None) -> str:
+    """Return the name under which a stack exports `key` of a stage's cluster: `bucket`, `train.bucket`."""
+    return key if stage is None else f"{stage}.{key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +71,7 @@ class PinnedPool:
     """Equal nodes at one site."""
 
     name: str
-    """`gpu-0`, `gpu-1`, … in plan order."""
+    """`gpu-0`, `gpu-1`, … in plan order; of a stage `train-0`, …"""
     provider: str
     region: str
     zone: str | None
@@ -118,22 +153,45 @@ class PinnedPlacement:
     """The preference by which it was recommended, as `plan --prefer` takes it."""
     max_pools: int = 2
     """How many different offers the plan allowed."""
-    schema: str = field(default=SCHEMA)
+    stages: tuple[PinnedStage, ...] = ()
+    """Of an intent with several stages: each with its own cluster. `pools` are then those of all of them."""
 
     @property
     def provider(self) -> str:
-        """The provider of all pools (one in this schema version)."""
+        """The provider of all pools of one cluster."""
         return self.pools[0].provider
 
     @property
     def region(self) -> str:
-        """The region of all pools (one in this schema version)."""
+        """The region of all pools of one cluster."""
         return self.pools[0].region
+
+    @property
+    def clusters(self) -> tuple[tuple[str | None, PinnedPlacement], ...]:
+        """The clusters that are built, each with the name of its stage; without stages the placement itself."""
+        return tuple((stage.name, stage.placement) for stage in self.stages) or ((None, self),)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where the clusters stand, each place once, in the order of the pools."""
+        return tuple(dict.fromkeys(Place(pool.provider, pool.region) for pool in self.pools))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; money as decimal strings."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        own = {each.name: _plain(_told(getattr(self, each.name))) for each in fields(self) if each.name != "stages"}
+        if not self.stages:
+            return {**own, "schema": SCHEMA}
+        del own["pools"]  # each stands in its stage
+        stages = [
+            {
+                "name": one.name,
+                "needs": list(one.needs),
+                "hours": _plain(one.hours),
+                "placement": one.placement.to_json(),
+            }
+            for one in self.stages
+        ]
+        return {**own, "stages": stages, "schema": STAGES_SCHEMA}
 
     @classmethod
     def from_json(cls, data: object, *, where: str | None = None) -> PinnedPlacement:
@@ -141,20 +199,23 @@ class PinnedPlacement:
 
         Raises: UserError E-PIN: when it is not a placement of a schema that this version knows.
         """
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        if not isinstance(data, dict) or data.get("schema") not in (SCHEMA, STAGES_SCHEMA):
             seen = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise UserError(
                 "E-PIN",
-                f"the pinned placement has schema {seen!r}, this version reads {SCHEMA!r}",
+                f"the pinned placement has schema {seen!r}, this version reads {SCHEMA!r} and {STAGES_SCHEMA!r}",
                 where,
                 "pin again: emporion plan INTENT --pin STACK",
             )
         try:
+            stages = _stages(data.get("stages") if data["schema"] == STAGES_SCHEMA else None)
             return made(
                 cls,
                 {
-                    **data,
-                    "pools": _pools(_list(data["pools"])),
+                    **{key: value for key, value in data.items() if key != "schema"},
+                    "stages": stages,
+                    "pools": tuple(pool for stage in stages for pool in stage.placement.pools)
+                    or _pools(_list(data["pools"])),
                     "controller": _controller(data["controller"]),
                     "storage": made(PinnedStorage, mapping(data["storage"])),
                     "usd_per_hour": amount(data["usd_per_hour"]),
@@ -172,6 +233,44 @@ class PinnedPlacement:
                 where,
                 "pin again: emporion plan INTENT --pin STACK",
             ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedStage:
+    """One stage of a pipeline."""
+
+    name: str
+    needs: tuple[str, ...]
+    hours: Decimal | None
+    placement: PinnedPlacement
+    """Its cluster, with what it costs by itself."""
+
+
+def _stages(value: object) -> tuple[PinnedStage, ...]:
+    if value is None:
+        return ()
+    found = tuple(_stage(one) for one in _list(value))
+    if len({stage.name for stage in found}) != len(found) or not found:
+        message = "its stages need different names, and there is at least one"
+        raise ValueError(message)
+    return found
+
+
+def _stage(value: object) -> PinnedStage:
+    data = mapping(value)
+    placement = mapping(data["placement"])
+    if placement.get("schema") != SCHEMA:
+        message = f"stage {data.get('name')!r} has a placement of schema {placement.get('schema')!r}"
+        raise ValueError(message)
+    return made(
+        PinnedStage,
+        {
+            **data,
+            "needs": tuple(str(each) for each in _list(data["needs"])),
+            "hours": _money(data["hours"]),
+            "placement": PinnedPlacement.from_json(placement),
+        },
+    )
 
 
 def _list(value: object) -> list[Any]:
@@ -221,6 +320,13 @@ def _controller(value: object) -> PinnedController | None:
     data = mapping(value)
     image = made(PinnedImage, mapping(data["image"]))
     return made(PinnedController, {**data, "usd_per_hour": _money(data["usd_per_hour"]), "image": image})
+
+
+def _told(value: object) -> object:
+    """Return the records in a value as mappings."""
+    if isinstance(value, tuple):
+        return [_told(item) for item in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - JSON

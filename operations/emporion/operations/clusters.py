@@ -1,8 +1,11 @@
-"""The life of a cluster: preview, up, refresh, down, recover, status. Each takes a stack and may be run again."""
+"""The life of a stack: preview, up, refresh, down, recover, status. Each takes a stack and may be run again.
+
+A stack has one cluster, or one for each stage of its placement; they may stand in different regions and clouds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +20,7 @@ from emporion.market.clouds import (
     open_api,
 )
 from emporion.market.errors import ExitCode, UserError
-from emporion.market.pin import PinnedPlacement
+from emporion.market.pin import PinnedPlacement, Place, output_name
 from emporion.operations.pulumi import Outcome, Pulumi
 from emporion.operations.recovery import WRAPPED, Recovered, recover
 
@@ -39,26 +42,39 @@ class Status:
     """Operations that a killed update left behind; more than 0: `emporion recover`."""
     outputs: Mapping[str, Any]
     """The stack's outputs; a secret one reads `[secret]`."""
-    nodes: tuple[CloudNode, ...]
+    nodes: tuple[tuple[Place, CloudNode], ...]
+    """Each machine with where it stands."""
     missing: Mapping[str, int]
     """Pool -> nodes pinned but not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One stack with its engine, cloud and pinned placement."""
+    """One stack with its engine, clouds and pinned placement."""
 
     pulumi: Pulumi
     stack: str
     placement: PinnedPlacement
     generation: int
-    cloud: Cloud
+    clouds: Mapping[str, Cloud]
+    """Every installed one, by provider: what stands may be of another cloud than what is pinned now."""
     report: Callable[[str], None]
     """Takes one line at a time about what is going on."""
 
-    def api(self, region: str | None = None) -> CloudApi:
-        """Return the cloud's API in a region, the placement's by default."""
-        return open_api(self.cloud, region or self.placement.region, self.pulumi.world)
+    def api(self, place: Place) -> CloudApi:
+        """Return the API of a place."""
+        return open_api(self.clouds[place.provider], place.region, self.pulumi.world)
+
+    def nodes(self) -> Iterator[tuple[Place, CloudNode]]:
+        """Yield the machines of the stack that are not yet gone, controllers included, with where they stand."""
+        for place in self.placement.places:
+            for node in self.api(place).nodes(self.pulumi.project.name, self.stack):
+                yield place, node
+
+    def _api_of(self, plugin: str, region: str) -> CloudApi:
+        """Return the API behind a provider plugin; what is of no cloud here is asked of the first of the placement."""
+        known = (name for name, cloud in self.clouds.items() if cloud.plugin == plugin)
+        return self.api(Place(next(known, self.placement.places[0].provider), region))
 
     def preview(self) -> Outcome:
         """Show what `up` would change. Raises: UserError: when the engine or the program fails."""
@@ -67,7 +83,7 @@ class Cluster:
 
     def recover(self, *, always: bool = False) -> Recovered:
         """Bring the state in line with what a dead update left behind; `always`: look though the last one succeeded."""
-        return recover(self.pulumi, self.stack, self.generation, self.api, self.report, always=always)
+        return recover(self.pulumi, self.stack, self.generation, self._api_of, self.report, always=always)
 
     def up(self) -> Outcome:
         """Make the cluster what its pin says; first finish what a killed update left behind."""
@@ -110,17 +126,19 @@ class Cluster:
 
     def _assert_empty(self) -> None:
         """Raise UserError E-IN-USE when the cloud would delete the store together with what is in it."""
-        api = self.api()
         state = self.pulumi.export(self.stack)["deployment"].get("resources") or []
         outputs = next((one.get("outputs") or {} for one in state if one["type"] == "pulumi:pulumi:Stack"), {})
-        if isinstance(api, StoreWatch) and outputs.get("bucket"):
-            problem = data_problem(api, str(outputs["bucket"]), self.stack)
-            if problem is not None:
-                raise problem
+        for stage, each in self.placement.clusters:
+            api = self.api(Place(each.provider, each.region))
+            store = outputs.get(output_name("bucket", stage))
+            if isinstance(api, StoreWatch) and store:
+                problem = data_problem(api, str(store), self.stack)
+                if problem is not None:
+                    raise problem
 
     def _assert_gone(self) -> None:
         """Raise UserError E-ORPHAN when the cloud still runs a machine with this stack's tag."""
-        left = [node.id for node in self.api().nodes(self.pulumi.project.name, self.stack) if node.state != "stopping"]
+        left = [node.id for _, node in self.nodes() if node.state != "stopping"]
         if left:
             raise UserError(
                 "E-ORPHAN",
@@ -154,8 +172,8 @@ class Cluster:
         state = deployment.get("resources") or []
         resources = [one for one in state if not one["type"].startswith("pulumi:")]
         outputs = next((one.get("outputs") or {} for one in state if one["type"] == "pulumi:pulumi:Stack"), {})
-        nodes = tuple(self.api().nodes(self.pulumi.project.name, self.stack))
-        there = [node for node in nodes if node.state in {"pending", "running"}]
+        nodes = tuple(self.nodes())
+        there = [node for _, node in nodes if node.state in {"pending", "running"}]
         wanted = {pool.name: pool.count for pool in self.placement.pools} if resources else {}
         missing = {name: count - sum(node.pool == name for node in there) for name, count in wanted.items()}
         return Status(
@@ -171,9 +189,8 @@ class Cluster:
 
     def _assert_quota(self) -> None:
         """Raise UserError E-QUOTA when the account may not run a pool at all, before anything is made for it."""
-        api = self.api()
         for pool in self.placement.pools:
-            limit = api.quota(pool.instance_type, pool.market.value)
+            limit = self.api(Place(pool.provider, pool.region)).quota(pool.instance_type, pool.market.value)
             if limit is not None and pool.count > limit:
                 raise UserError(
                     "E-QUOTA",
@@ -227,12 +244,22 @@ class Cluster:
         )
 
     def _classify(self, text: str) -> tuple[CloudError, str] | None:
-        """Return the first known error code of the cloud in `text` and the line in which it stands."""
+        """Return the first known error code of a cloud in `text` and the line in which it stands.
+
+        A code that one of the clouds knows comes before one that none does.
+        """
+        clouds = [
+            self.clouds[provider] for provider in dict.fromkeys(place.provider for place in self.placement.places)
+        ]
+        unknown: tuple[CloudError, str] | None = None
         for line in text.splitlines():
-            error = classify(self.cloud.errors, line)
-            if error:
-                return error, line.strip()
-        return None
+            for cloud in clouds:
+                error = classify(cloud.errors, line)
+                if error is not None and error.code in cloud.errors:
+                    return error, line.strip()
+                if error is not None:
+                    unknown = unknown or (error, line.strip())
+        return unknown
 
     def _ways_on(self, operation: str, kind: ErrorKind | None = None) -> str:
         if operation == "down" and kind is ErrorKind.IN_USE:
@@ -262,15 +289,20 @@ def open_cluster(pulumi: Pulumi, stack: str, clouds: Mapping[str, Cloud], report
             str(project.config_path(stack)),
             f"emporion plan INTENT --pin {stack}",
         )
-    cloud = clouds.get(placement.provider)
-    if cloud is None:
-        raise UserError(
-            "E-NO-COMPONENT",
-            f"{placement.provider!r} has no component here; installed: {', '.join(clouds) or 'none'}",
-            str(project.config_path(stack)),
-            f"pip install 'emporion[{placement.provider}]', or pin another placement",
-        )
-    return Cluster(pulumi, stack, placement, config.generation, cloud, report)
+    assert_installed(placement, clouds, str(project.config_path(stack)))
+    return Cluster(pulumi, stack, placement, config.generation, clouds, report)
+
+
+def assert_installed(placement: PinnedPlacement, clouds: Mapping[str, Cloud], where: str) -> None:
+    """Raise UserError E-NO-COMPONENT when a provider of a placement has no component in this installation."""
+    for place in placement.places:
+        if place.provider not in clouds:
+            raise UserError(
+                "E-NO-COMPONENT",
+                f"{place.provider!r} has no component here; installed: {', '.join(clouds) or 'none'}",
+                where,
+                f"pip install 'emporion[{place.provider}]', or pin another placement",
+            )
 
 
 def data_problem(api: StoreWatch, store: str, stack: str) -> UserError | None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from emporion.market.clouds import Cloud, FoundImage, open_api
+from emporion.market.clouds import Cloud, CloudApi, FoundImage, open_api
 from emporion.market.errors import UserError
 from emporion.market.pin import PinnedPlacement
-from emporion.market.plan import Change, Diff, Plan, diff_plans, market_diff, pin
-from emporion.market.plan.pinning import ImageKey, images_needed
+from emporion.market.plan import (
+    Change,
+    Diff,
+    ImageKey,
+    Plan,
+    diff_plans,
+    images_needed,
+    images_used,
+    market_diff,
+    pin,
+)
 from emporion.operations.project import Project
 
 __all__ = [
@@ -54,17 +63,23 @@ def choose_world(project: Project, stack: str, asked: str | None) -> str:
 
 
 def recommended_images(plan: Plan, clouds: Mapping[str, Cloud], world: str) -> dict[ImageKey, FoundImage]:
-    """Return the newest image for each (purpose, arch) of the plan's recommended placement, asked of its cloud.
+    """Return the newest image for each purpose of the plan's recommended placement, asked of its clouds.
 
     Raises: UserError (exit 3): the plan's own when it is not feasible, E-DEPLOY when no placement of it can be stood
     up; E-CLOUD.
     """
-    needed = images_needed(plan)
-    if plan.recommended is None:  # `images_needed` has raised: for the type checker
-        return {}
-    offer = plan.recommended.pools[0].offer
-    api = open_api(clouds[offer.provider], offer.region, world)
-    return {key: api.image(*key) for key in needed}
+    return _newest(images_needed(plan), clouds, world)
+
+
+def _newest(keys: Iterable[ImageKey], clouds: Mapping[str, Cloud], world: str) -> dict[ImageKey, FoundImage]:
+    apis: dict[tuple[str, str], CloudApi] = {}
+    found = {}
+    for key in keys:
+        place = (key.provider, key.region)
+        if place not in apis:
+            apis[place] = open_api(clouds[key.provider], key.region, world)
+        found[key] = apis[place].image(key.purpose, key.arch)
+    return found
 
 
 def preview_pin(project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str) -> Pinned:
@@ -117,7 +132,7 @@ class Comparison:
 def compare(project: Project, stack: str, plan: Plan, *, clouds: Mapping[str, Cloud], world: str) -> Comparison:
     """Return how a plan of today differs from what is pinned to `stack`; nothing is written.
 
-    The images are those of the pinned region. A cloud that cannot be asked for them hides no other difference.
+    The images are those of the pinned regions. A cloud that cannot be asked for them hides no other difference.
 
     Raises: UserError as `pinned_to`.
     """
@@ -135,14 +150,9 @@ def _images_today(
     pinned: PinnedPlacement, plan: Plan, clouds: Mapping[str, Cloud], world: str
 ) -> dict[ImageKey, FoundImage]:
     """Return the newest images for what is pinned; the user's own image is nobody's to look up."""
-    keys = set() if plan.intent.image.id else {("gpu", pool.image.arch) for pool in pinned.pools}
-    if pinned.controller is not None:
-        keys.add(("controller", pinned.controller.image.arch))
-    cloud = clouds.get(pinned.provider)
-    if not keys or cloud is None:
-        return {}
-    api = open_api(cloud, pinned.region, world)
-    return {key: api.image(*key) for key in sorted(keys)}
+    own = plan.intent.image.id
+    keys = {key for key, _, image in images_used(pinned) if image.id != own and key.provider in clouds}
+    return _newest(sorted(keys), clouds, world)
 
 
 def change_text(change: Change) -> str:

@@ -55,28 +55,30 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Looks for one stack's resources in its cloud."""
+    """Looks for one stack's resources in its clouds."""
 
     pulumi: Pulumi
     stack: str
     generation: int
-    open_api: Callable[[str], CloudApi]
+    open_api: Callable[[str, str], CloudApi]
     report: Callable[[str], None]
-    apis: dict[str, CloudApi] = field(default_factory=dict)
+    apis: dict[tuple[str, str], CloudApi] = field(default_factory=dict)
 
     def find(self, resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str | None:
         """Return the id under which the cloud holds a resource, None when it does not.
 
         `around` holds its provider, and what the state has of it already.
         """
-        region = _region(resource, around)
-        if region not in self.apis:
-            self.apis[region] = self.open_api(region)
+        plugin, region = str(resource["type"]).partition(":")[0], _region(resource, around)
+        if (plugin, region) not in self.apis:
+            self.apis[plugin, region] = self.open_api(plugin, region)
         urn = resource["urn"]
         inputs = {key: _plain(value) for key, value in (resource.get("inputs") or {}).items() if key != "__defaults"}
         mark = identity(self.pulumi.project.name, self.stack, urn, self.generation)
         known = (one.get("id") for one in around if one["urn"] == urn and not one.get("pendingReplacement"))
-        return self.apis[region].find(Pending(urn, resource["type"], mark, inputs, frozenset(filter(None, known))))
+        return self.apis[plugin, region].find(
+            Pending(urn, resource["type"], mark, inputs, frozenset(filter(None, known)))
+        )
 
     def adopt(
         self,
@@ -107,14 +109,14 @@ def recover(
     pulumi: Pulumi,
     stack: str,
     generation: int,
-    open_api: Callable[[str], CloudApi],
+    open_api: Callable[[str, str], CloudApi],
     report: Callable[[str], None],
     *,
     always: bool = False,
 ) -> Recovered:
     """Bring the state of `stack` in line with what a dead update left behind; nothing to do is the usual case.
 
-    `open_api(region)` opens the cloud in which the stack lives; `always` looks even after an operation that succeeded.
+    `open_api(plugin, region)` opens the cloud behind a provider plugin; `always` looks after a success too.
     Raises: UserError E-BUSY, E-STATE, E-CLOUD, E-RECOVER.
     """
     done = Recovered(lock_removed=is_locked_by_the_dead(pulumi, stack))

@@ -60,11 +60,6 @@ class Placement:
         return self.deploy_problem is None
 
     @property
-    def recommendable(self) -> bool:
-        """Whether it can be stood up; of several stages: whether each of them can by itself."""
-        return all(each.placement.deployable for each in self.stages) if self.stages else self.deployable
-
-    @property
     def nodes(self) -> int:
         """Machines in all."""
         return sum(pool.count for pool in self.pools)

@@ -23,7 +23,7 @@ from emporion.market.plan.document import plan_json
 from emporion.market.plan.explain import Check, Explanation, explain
 from emporion.market.plan.explain_document import explanation_json
 from emporion.market.plan.picture import picture_json
-from emporion.market.plan.pinning import pin, pin_problem
+from emporion.market.plan.pinning import ImageKey, images_needed, images_used, pin, pin_problem
 from emporion.market.plan.places import place_problems
 from emporion.market.plan.planning import Plan, make_plan
 from emporion.market.plan.stale import pricing, stale_note
@@ -33,10 +33,13 @@ __all__ = [
     "Check",
     "Diff",
     "Explanation",
+    "ImageKey",
     "Plan",
     "diff_plans",
     "explain",
     "explanation_json",
+    "images_needed",
+    "images_used",
     "make_plan",
     "market_diff",
     "picture_json",

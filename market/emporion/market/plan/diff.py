@@ -13,15 +13,17 @@ from typing import Any
 
 from emporion.market.budget import within_budget
 from emporion.market.clouds import FoundImage
+from emporion.market.cost import CostModel
 from emporion.market.cost_lines import Cost, plain_usd
 from emporion.market.intent import intent_json
 from emporion.market.offer import Offer
 from emporion.market.offers import OfferFilter
-from emporion.market.pin import PinnedImage, PinnedPlacement, PinnedPool
+from emporion.market.pin import PinnedPlacement, PinnedPool, Place
 from emporion.market.placement.model import Placement, Pool
-from emporion.market.plan.pinning import ImageKey
+from emporion.market.plan.pinning import ImageKey, images_used
 from emporion.market.plan.planning import Plan
 from emporion.market.plan.stale import stale_note
+from emporion.market.stages.placements import whole_cost
 
 __all__ = ["Change", "Diff", "diff_plans", "market_diff"]
 
@@ -51,7 +53,7 @@ class Diff:
     stale: str | None
     """That the pinned prices are older than they may be."""
     today: Cost | None
-    """The pinned placement at today's prices; None: one of its offers is gone."""
+    """The pinned placement at today's prices; None: an offer of it is gone, or it has other stages than the intent."""
     best: Placement | None
     """What would be chosen today; None: nothing can be stood up."""
     effect: str
@@ -63,7 +65,7 @@ def diff_plans(
 ) -> tuple[Change, ...]:
     """Return what a re-plan would change, and how the prices of what is pinned have moved.
 
-    `images` are those of the pinned region now, by purpose and architecture; None: not looked up.
+    `images` are those of the pinned regions now; None: not looked up.
     """
     return market_diff(pinned, plan, images).changes
 
@@ -82,13 +84,7 @@ def market_diff(pinned: PinnedPlacement, plan: Plan, images: Mapping[ImageKey, F
         *_placement(pinned, plan, today),
         *image_changes,
     )
-    return Diff(changes, stale_note(pinned, plan.now), today, _best(plan), _effect(pinned, plan, changes))
-
-
-def _best(plan: Plan) -> Placement | None:
-    """Return what would be pinned today; None: nothing can be stood up (several stages at once cannot)."""
-    best = plan.recommended
-    return best if best is not None and best.deployable else None
+    return Diff(changes, stale_note(pinned, plan.now), today, plan.recommended, _effect(pinned, plan, changes))
 
 
 # What was pinned, today
@@ -104,13 +100,24 @@ def _offers_now(pinned: PinnedPlacement, plan: Plan) -> dict[str, Offer]:
 
 def _today(pinned: PinnedPlacement, plan: Plan, offers: Mapping[str, Offer]) -> Cost | None:
     """Return the full chain of the pinned placement at today's prices, with the lost time that it was pinned with."""
-    best = _best(plan)
+    best = plan.recommended
     if best is not None and _same_nodes(pinned, best):
         return best.cost
     if any(pool.offer_id not in offers for pool in pinned.pools):
         return None
+    if plan.stages is None:
+        return None if pinned.stages else _cost(plan.choice.costs, pinned, offers)
+    graph = plan.stages.graph
+    if [stage.name for stage in pinned.stages] != list(graph.names):
+        return None
+    clusters = [stage.placement for stage in pinned.stages]
+    own = [_cost(choice.costs, each, offers) for choice, each in zip(graph.choices, clusters, strict=True)]
+    return whole_cost(graph, own, [(each.provider, each.region) for each in clusters])
+
+
+def _cost(costs: CostModel, pinned: PinnedPlacement, offers: Mapping[str, Offer]) -> Cost:
     pools = [Pool(offers[pool.offer_id], pool.count, pool.stage) for pool in pinned.pools]
-    return plan.choice.costs.cost(pools, loss_s_per_day=_loss_s(pinned))
+    return costs.cost(pools, loss_s_per_day=_loss_s(pinned))
 
 
 def _loss_s(pinned: PinnedPlacement) -> int | None:
@@ -120,8 +127,8 @@ def _loss_s(pinned: PinnedPlacement) -> int | None:
 
 
 def _same_nodes(pinned: PinnedPlacement, best: Placement) -> bool:
-    return [(pool.offer_id, pool.count) for pool in pinned.pools] == [
-        (pool.offer.id, pool.count) for pool in best.pools
+    return [(pool.stage, pool.offer_id, pool.count) for pool in pinned.pools] == [
+        (pool.stage, pool.offer.id, pool.count) for pool in best.pools
     ]
 
 
@@ -160,7 +167,7 @@ def _word(value: object) -> str | None:
 def _feasibility(plan: Plan) -> Iterator[Change]:
     if plan.error is not None:
         yield Change("feasibility", "the intent", "feasible", plan.error.what)
-    elif _best(plan) is None:
+    elif plan.recommended is None:
         yield Change("feasibility", "the intent", "deployable", plan.solutions[0].deploy_problem)
 
 
@@ -196,7 +203,7 @@ def _budget(plan: Plan, today: Cost | None) -> Iterator[Change]:
 
 
 def _placement(pinned: PinnedPlacement, plan: Plan, today: Cost | None) -> Iterator[Change]:
-    best = _best(plan)
+    best = plan.recommended
     if best is None or _same_nodes(pinned, best):
         return
     before = " + ".join(f"{pool.count} x {pool.offer_id}" for pool in pinned.pools)
@@ -206,11 +213,8 @@ def _placement(pinned: PinnedPlacement, plan: Plan, today: Cost | None) -> Itera
 
 
 def _images(pinned: PinnedPlacement, images: Mapping[ImageKey, FoundImage]) -> Iterator[Change]:
-    used: list[tuple[str, str, PinnedImage]] = [(pool.name, "gpu", pool.image) for pool in pinned.pools]
-    if pinned.controller is not None:
-        used.append(("controller", "controller", pinned.controller.image))
-    for name, purpose, image in used:
-        found = images.get((purpose, image.arch))
+    for key, name, image in images_used(pinned):
+        found = images.get(key)
         if found is not None and found.id != image.id:
             yield Change("image", name, f"{image.id} {image.name}".strip(), f"{found.id} {found.name}".strip())
 
@@ -228,16 +232,35 @@ def _hourly(usd: Decimal) -> str:
 
 def _effect(pinned: PinnedPlacement, plan: Plan, changes: tuple[Change, ...]) -> str:
     """Return what pinning again and `up` would change."""
-    best = _best(plan)
+    best = plan.recommended
     if best is None:
         return "nothing: no placement can be pinned today, the stack stays as it is"
-    first = best.pools[0].offer
-    if (first.provider, first.region) != (pinned.provider, pinned.region):
-        return f"everything is made anew in {first.provider} {first.region}, what stands in {pinned.region} is removed"
+    moved = _moved(pinned, best)
+    if moved:
+        return "; ".join(moved)
     if not _same_nodes(pinned, best):
         return "the nodes that are no longer in the placement are removed, new ones are made"
     kinds = {change.kind for change in changes}
     return next((effect for kind, effect in _EFFECTS if kind in kinds), "nothing")
+
+
+def _moved(pinned: PinnedPlacement, best: Placement) -> list[str]:
+    """Return what is made anew elsewhere, a stage at a time."""
+    before = {stage: Place(each.provider, each.region) for stage, each in pinned.clusters}
+    now: dict[str | None, Place] = {part.name: Place(*part.placement.sites[0][:2]) for part in best.stages}
+    now = now or {None: Place(*best.sites[0][:2])}
+    found = [
+        f"{'everything' if stage is None else f'stage {stage}'} is made anew in {place}, "
+        f"what stands in {before[stage].region} is removed"
+        for stage, place in now.items()
+        if stage in before and before[stage] != place
+    ]
+    found += [f"stage {stage or 'without a name'} is made in {now[stage]}" for stage in now if stage not in before]
+    return found + [
+        f"what stands in {before[stage]}{f' for {stage}' if stage else ''} is removed"
+        for stage in before
+        if stage not in now
+    ]
 
 
 _EFFECTS = (

@@ -145,7 +145,7 @@ def _staged(found: StageOutcome, picked: Preference, now: datetime, rates: Mappi
     """Return the plan of an intent with several stages."""
     graph = found.graph
     intent, choice = graph.intent, graph.choices[0]
-    whole = [each for each in found.solutions if each.recommendable]
+    whole = [each for each in found.solutions if each.deployable]
     recommended = recommend(whole, picked) if whole else None
     shown = [*found.solutions, *found.others]
     first = recommended or next(iter(shown), None)

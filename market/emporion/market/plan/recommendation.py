@@ -33,7 +33,7 @@ def recommendation(plan: Plan) -> Recommendation | None:
     if chosen is None:
         return None
     rank = _rank(chosen, plan)
-    others = [each for each in plan.solutions if each is not chosen and each.recommendable]
+    others = [each for each in plan.solutions if each is not chosen and each.deployable]
     if not others:
         return Recommendation(rank, plan.prefer.text, "the only placement of the front that can be stood up")
     following = recommend(others, plan.prefer)

@@ -21,8 +21,8 @@ _WEEK_S = 7 * _DAY_S
 
 def pricing_as_of(pinned: PinnedPlacement) -> str | None:
     """Return the date of the oldest price among the pinned machines; None: one bears no date."""
-    machines = len(pinned.pools)
-    dates = [line.get("as_of") for line in pinned.cost_lines[:machines]] or [pinned.catalogue_as_of]
+    lines = [line for _, each in pinned.clusters for line in each.cost_lines[: len(each.pools)]]
+    dates = [line.get("as_of") for line in lines] or [pinned.catalogue_as_of]
     known = [str(date) for date in dates if _is_date(date)]
     return min(known) if len(known) == len(dates) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from emporion.market.cost_lines import Cost
 from emporion.market.graph import Site
 from emporion.market.performance import Performance
 from emporion.market.placement.candidates import rounded
@@ -12,13 +13,12 @@ from emporion.market.placement.front import Vector
 from emporion.market.placement.joins import site_links
 from emporion.market.placement.model import Placement, SiteLink, StagePart
 from emporion.market.stability import Stability
-from emporion.market.stages.cost import graph_cost
+from emporion.market.stages.cost import GraphCost, graph_cost
 from emporion.market.stages.graph import Picked, StageGraph
 from emporion.market.stages.options import Option
+from emporion.market.stages.views import Place
 
-__all__ = ["Placements"]
-
-_ONE_AT_A_TIME = "this version stands up one stage at a time: write each stage as an intent of its own"
+__all__ = ["Placements", "whole_cost"]
 
 
 @dataclass
@@ -33,15 +33,7 @@ class Placements:
         graph = self.graph
         own = [self._part(stage, option) for stage, option in enumerate(picked.options)]
         gpus = sum(each.gpus for each, view in zip(own, graph.views, strict=True) if view.resources.gpus is not None)
-        between = [
-            edge.line(picked.options[edge.producer].place, picked.options[edge.consumer].place) for edge in graph.edges
-        ]
-        reads = {need.consumer for need in graph.needs}
-        cost = graph_cost(
-            [(name, graph.hours[stage], own[stage].cost, stage in reads) for stage, name in enumerate(graph.names)],
-            between,
-            sum(pool.gpus for each in own for pool in each.pools),
-        )
+        cost = whole_cost(graph, [each.cost for each in own], [option.place for option in picked.options])
         return Placement(
             pools=tuple(
                 replace(pool, stage=name) for name, each in zip(graph.names, own, strict=True) for pool in each.pools
@@ -84,6 +76,17 @@ class Placements:
         return tuple(dict.fromkeys(found))
 
 
+def whole_cost(graph: StageGraph, own: Sequence[Cost], places: Sequence[Place]) -> GraphCost:
+    """Return the full chain of all stages from the own cost and the place of each, in the order of the stages."""
+    between = [edge.line(places[edge.producer], places[edge.consumer]) for edge in graph.edges]
+    reads = {need.consumer for need in graph.needs}
+    return graph_cost(
+        [(name, graph.hours[stage], own[stage], stage in reads) for stage, name in enumerate(graph.names)],
+        between,
+        sum(each.gpus for each in own),
+    )
+
+
 def _between(ends: Sequence[Site], one: Placement, other: Placement, graph: StageGraph) -> Iterable[SiteLink]:
     """Return the link between two sites alone."""
     offers = [one.pools[0].offer, other.pools[0].offer]
@@ -107,11 +110,11 @@ def _together(own: Sequence[Placement]) -> Stability:
     )
 
 
-def _problem(graph: StageGraph, own: Sequence[Placement]) -> str:
-    """Return why the whole cannot be stood up: which stages could not even alone, else that this takes them singly."""
+def _problem(graph: StageGraph, own: Sequence[Placement]) -> str | None:
+    """Return which stages cannot be stood up and why; None: each has a cluster of its own."""
     problems = [
         f"{name}: {each.deploy_problem}"
         for name, each in zip(graph.names, own, strict=True)
         if each.deploy_problem is not None
     ]
-    return "; ".join(problems) or _ONE_AT_A_TIME
+    return "; ".join(problems) or None
