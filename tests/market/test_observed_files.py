@@ -132,7 +132,8 @@ def test_a_file_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) ->
     written(tmp_path, LINKS)
     assert refused(tmp_path / "sene.csv")[0][1:] == ("file of measurements does not exist", "did you mean seen.csv")
     assert refused(tmp_path)[0][1:] == ("file of measurements is a folder", "give a CSV file")
-    assert refused(tmp_path / "no" / "x.csv")[0][1:] == ("file of measurements does not exist", "")
+    missing = ("file of measurements does not exist", "give the path of a CSV file")
+    assert refused(tmp_path / "no" / "x.csv")[0][1:] == missing
 
 
 def test_interruptions_are_read(tmp_path: Path) -> None:

@@ -186,3 +186,8 @@ def test_the_snapshot_cut_anywhere_is_an_error_or_a_smaller_catalogue(tmp_path: 
             assert "truncated" in error.what  # noqa: PT017 - either end is right
             continue
         assert not catalogue.refused
+
+
+def test_all_missing_columns_are_one_error(tmp_path: Path) -> None:
+    text = problem(tmp_path, "provider,region,source\naws,us-east-1,me\n")
+    assert "has no column zone, instance_type, gpu, " in text

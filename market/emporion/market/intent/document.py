@@ -55,11 +55,12 @@ def _text(path: Path, kind: DocumentKind) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        fix = f"give the path of {kind.name} file" + (", or make one: emporion init DIR" if kind is INTENT else "")
+        made = ", or make one: emporion init DIR" if kind is INTENT else ""
+        fix = f"give the path of a file with {kind.name}{made}"
         raise UserError("E-FILE", f"{shown(where, 200)} does not exist", where, fix) from None
     except IsADirectoryError:
         raise UserError(
-            "E-FILE", f"{shown(where, 200)} is a directory", where, f"give the path of {kind.name} file in it"
+            "E-FILE", f"{shown(where, 200)} is a directory", where, f"give the path of a file with {kind.name} in it"
         ) from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -51,7 +51,8 @@ class Sheet:
         except FileNotFoundError:
             folder = path.parent
             near = did_you_mean(path.name, {each.name for each in folder.iterdir()}) if folder.is_dir() else None
-            raise self._error("does not exist", f"did you mean {near}" if near else None) from None
+            fix = f"did you mean {near}" if near else "give the path of a CSV file"
+            raise self._error("does not exist", fix) from None
         except IsADirectoryError:
             raise self._error("is a folder", "give a CSV file") from None
         except (OSError, ValueError) as error:
@@ -90,11 +91,10 @@ class Sheet:
         names = f"write as its first line: {','.join(known)}"
         if not any(name in known for name in self._columns):
             raise self._error("does not begin with the names of its columns", names, 1)
-        problems = [
-            self._error(f"has no column {name}", f"columns: {','.join(known)}", 1)
-            for name in columns
-            if name not in self._columns
-        ]
+        missing = [name for name in columns if name not in self._columns]
+        problems = (
+            [self._error(f"has no column {', '.join(missing)}", f"columns: {','.join(known)}", 1)] if missing else []
+        )
         for name in dict.fromkeys(self._columns):
             if name not in known:
                 near = did_you_mean(name, known)

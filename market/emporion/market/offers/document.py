@@ -43,7 +43,8 @@ def open_offers(path: Path) -> BinaryIO:
         return path.open("rb")
     except FileNotFoundError:
         near = did_you_mean(path.name, _neighbours(path))
-        raise _bad(str(path), "does not exist", f"did you mean {near}" if near else None) from None
+        fix = f"did you mean {near}" if near else "give the path of a CSV file of offers (docs/reference/offers.md)"
+        raise _bad(str(path), "does not exist", fix) from None
     except IsADirectoryError:
         raise _bad(str(path), "is a folder", "give a CSV file") from None
     except (OSError, ValueError) as error:
@@ -163,7 +164,9 @@ class Document:
         missing = [name for name in REQUIRED if name not in self.columns]
         if any(name in self.columns for name in _INSTEAD):
             missing = [name for name in missing if name != "on_demand_usd_hr"]
-        errors += [_bad(self.path, f"has no column {name}", f"columns: {','.join(REQUIRED)}", 1) for name in missing]
+        if missing:
+            what = f"has no column {', '.join(missing)}"
+            errors.append(_bad(self.path, what, f"columns: {','.join(REQUIRED)}", 1))
         for name in self.columns:
             if name not in known:
                 near = did_you_mean(name, known)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from emporion.market.errors import UserError, UserErrors, did_you_mean
-from emporion.market.intent.document import read_document
+from emporion.market.intent.document import DocumentKind, read_document
 from emporion.market.intent.tree import Fields, Items, Problems, Scalar
 from emporion.market.offer import Market
 from emporion.market.placement.quotas import Quota, Unit
@@ -27,6 +27,7 @@ __all__ = ["load_quotas"]
 _KEYS = ("provider", "region", "type", "market", "limit", "unit")
 _MARKETS = ("any", *(each.value for each in Market))
 _MAX_BYTES = 1 << 20
+_KIND = DocumentKind("quotas", "quotas: [{provider: aws, market: spot, limit: 64, unit: vcpus}]")
 
 
 def load_quotas(path: Path) -> tuple[Quota, ...]:
@@ -67,7 +68,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _yaml_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     problems = Problems(str(path))
-    tree = read_document(path, problems)
+    tree = read_document(path, problems, _KIND)
     fix = "write quotas: [{provider: aws, region: us-east-1, type: p5*, market: on_demand, limit: 192, unit: vcpus}]"
     others = [key for key in tree.entries if key != "quotas"]
     entry = tree.entries.get("quotas")
