@@ -7,13 +7,18 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["DATA", "rows"]
+__all__ = ["DATA", "read_rows", "rows"]
 
 DATA = Path(__file__).with_name("data")
 
 
-@cache
 def rows(name: str) -> tuple[Mapping[str, str], ...]:
     """Return the rows of one bundled CSV file as column -> text; an empty text is unknown."""
-    with (DATA / name).open(encoding="utf-8", newline="") as file:
+    return read_rows(DATA / name)
+
+
+@cache
+def read_rows(path: Path) -> tuple[Mapping[str, str], ...]:
+    """Return the rows of a room's own CSV file, read once per process."""
+    with path.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
