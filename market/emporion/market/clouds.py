@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
 
+from emporion.market.facts import FactSource
 from emporion.market.offer import Offer
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Pending",
     "StoreWatch",
     "classify",
+    "fact_sources",
     "identity",
     "installed_clouds",
     "open_api",
@@ -238,6 +240,8 @@ class Cloud:
     """Return why an offer of this cloud cannot be stood up, or None when it can."""
     shell_command: Callable[[str, str], Sequence[str]]
     """Return the argument list that opens a shell on a node: `(region, node id)`."""
+    facts: str
+    """Its resources as neutral facts for rules (`market/facts.py`)."""
     shell_tools: Sequence[str] = field(default=())
     """Programs that the shell command needs beside itself."""
     region_env: Sequence[str] = field(default=())
@@ -249,6 +253,14 @@ def installed_clouds() -> Mapping[str, Cloud]:
     """Return the clouds that have a component, by provider name, sorted."""
     found = [entry.load() for entry in entry_points(group="emporion.clouds")]
     return {cloud.name: cloud for cloud in sorted(found, key=lambda cloud: cloud.name)}
+
+
+def fact_sources() -> tuple[FactSource, ...]:
+    """Return what turns the installed clouds' resources into facts."""
+    from importlib import import_module  # noqa: PLC0415 - only policies and prices of resources need it
+
+    places = (cloud.facts.partition(":") for cloud in installed_clouds().values())
+    return tuple(getattr(import_module(module), attribute) for module, _, attribute in places)
 
 
 def stand_up_problem(clouds: Mapping[str, Cloud], offer: Offer) -> str | None:

@@ -21,5 +21,6 @@ CLOUD = Cloud(
     errors=ERRORS,
     not_deployable=not_deployable,
     shell_command=shell_command,
+    facts="emporion.components.azure.facts:facts",
     region_env=("ARM_LOCATION",),
 )

@@ -1,0 +1,42 @@
+"""What the facts of all AWS resources have in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from emporion.market.fact_values import first, tags
+from emporion.market.resources import UNKNOWN, Resource, at
+
+__all__ = ["Common", "common", "region"]
+
+
+class Common(TypedDict):
+    """The fields of every fact."""
+
+    name: str
+    urn: str
+    type: str
+    provider: str
+    region: Any
+    tags: Any
+
+
+def region(resource: Resource) -> Any:  # noqa: ANN401 - a text or UNKNOWN
+    """Return the region: the resource's own, its provider's, or that of its zone."""
+    found = first(resource.get("region"), resource.provider.get("region"))
+    zone = resource.get("availabilityZone")
+    if found is None and isinstance(zone, str):
+        return zone.rstrip("abcdefghijklmnopqrstuvwxyz") or UNKNOWN
+    return UNKNOWN if found is None else found
+
+
+def common(resource: Resource) -> Common:
+    """Return the fields that a resource's facts share."""
+    return Common(
+        name=resource.name,
+        urn=resource.urn,
+        type=resource.type,
+        provider="aws",
+        region=region(resource),
+        tags=tags(at(resource.provider, "defaultTags", "tags"), resource.get("tags")),
+    )

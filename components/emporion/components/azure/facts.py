@@ -1,0 +1,25 @@
+"""Azure resources as neutral facts for rules. Types and properties are those of pulumi-azure-native 3.29."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from emporion.components.azure.facts_machines import MACHINES
+from emporion.components.azure.facts_network import NETWORK
+from emporion.components.azure.facts_storage import STORAGE
+from emporion.market.facts import Fact
+from emporion.market.resources import Others, Resource
+
+__all__ = ["facts"]
+
+READERS: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {**MACHINES, **NETWORK, **STORAGE}
+VERSIONED = re.compile(r"(?P<module>azure-native:[a-z]+)/v\d{8}(?:preview)?:")
+"""A type token that names the API's version; the properties are the same."""
+
+
+def facts(resource: Resource, others: Others | None) -> Iterator[Fact]:
+    """Yield the facts of a resource; `others` are those of its stack, once all are known."""
+    reader = READERS.get(VERSIONED.sub(r"\g<module>:", resource.type))
+    if reader is not None:
+        yield from reader(resource, others)

@@ -1,0 +1,35 @@
+"""What the facts of all Azure resources have in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from emporion.market.fact_values import tags
+from emporion.market.resources import UNKNOWN, Resource
+
+__all__ = ["Common", "common"]
+
+
+class Common(TypedDict):
+    """The fields of every fact."""
+
+    name: str
+    urn: str
+    type: str
+    provider: str
+    region: Any
+    tags: Any
+
+
+def common(resource: Resource) -> Common:
+    """Return the fields that a resource's facts share."""
+    location = resource.get("location")
+    region = location.replace(" ", "").lower() if isinstance(location, str) else UNKNOWN
+    return Common(
+        name=resource.name,
+        urn=resource.urn,
+        type=resource.type,
+        provider="azure",
+        region=region,
+        tags=tags(resource.get("tags")),
+    )

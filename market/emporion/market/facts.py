@@ -1,0 +1,252 @@
+"""Neutral facts: what a rule needs to know of a resource, whichever cloud it belongs to.
+
+A cloud's folder turns resources into facts (`components/<cloud>/facts.py`); rules (policies/) know no cloud. A field
+without a value from the cloud is `UNKNOWN`; reading it raises `UnknownFactError`, so that what nobody knows is reported
+and never passes. None means: known to be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from emporion.market.resources import UNKNOWN, Others, Resource
+
+__all__ = [
+    "Address",
+    "AuditLog",
+    "Bucket",
+    "Budget",
+    "Disk",
+    "Fact",
+    "FactSource",
+    "FileSystem",
+    "FlowLog",
+    "Grant",
+    "Ingress",
+    "Key",
+    "LogGroup",
+    "Node",
+    "SecurityGroup",
+    "Spot",
+    "UnknownFactError",
+    "known",
+]
+
+T = TypeVar("T")
+
+
+class UnknownFactError(Exception):
+    """Something that a rule asks for is not known (yet)."""
+
+    def __init__(self, fact: Fact, name: str) -> None:
+        super().__init__(name)
+        self.fact = fact
+        self.field = name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Fact:
+    """What is known of one resource."""
+
+    name: str
+    """Its name in the program."""
+    urn: str = ""
+    type: str = ""
+    """Pulumi's type token."""
+    provider: str = ""
+    region: str | None = UNKNOWN
+    """None: the cloud knows no region for it."""
+    tags: Mapping[str, str] = UNKNOWN
+    """Tags or labels."""
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any field
+        """Return a field. Raises: UnknownFactError: when its value is not known."""
+        value = object.__getattribute__(self, name)
+        if value is UNKNOWN:
+            raise UnknownFactError(self, name)
+        return value
+
+
+def known(fact: Fact, name: str, otherwise: T) -> T:
+    """Return a field of a fact, `otherwise` when its value is not known."""
+    value: T = object.__getattribute__(fact, name)
+    return otherwise if value is UNKNOWN else value
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Spot(Fact):
+    """A place where a program asks for interruptible machines."""
+
+    renews: str | None = UNKNOWN
+    """How the cloud brings an interrupted or expired one back unasked; None: it does not."""
+    falls_back: str | None = UNKNOWN
+    """How it silently becomes an on-demand one; None: it does not."""
+    max_usd_per_hour: Decimal | None = UNKNOWN
+    """The most per machine and hour; None: up to the on-demand price."""
+    interruption: str | None = UNKNOWN
+    """What happens to an interrupted one, where the program says it."""
+    instance_type: str | None = UNKNOWN
+    count: int = UNKNOWN
+    """The most machines of it."""
+    checkpoint: str | None = UNKNOWN
+    """Where its work is saved, where a tag says so."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Node(Fact):
+    """A machine, or the template that machines are made from."""
+
+    instance_type: str | None = UNKNOWN
+    gpus: int = UNKNOWN
+    """Of one machine."""
+    gpu: str | None = UNKNOWN
+    """The id of gpus.csv; None: it has none."""
+    public_ip: bool = UNKNOWN
+    session_tokens: bool = UNKNOWN
+    """Whether its metadata service answers only to a session's token or header (IMDSv2 on AWS)."""
+    metadata_hops: int = UNKNOWN
+    """How many network hops an answer of the metadata service travels."""
+    secrets: Sequence[str] = UNKNOWN
+    """Kinds of secrets found in its start script, never the secrets."""
+    fast_network: bool = UNKNOWN
+    """Whether it asks for an RDMA interface that needs rules of its own (EFA)."""
+    placed_together: bool = UNKNOWN
+    """Whether it asks to stand near the others of its pool."""
+    role: bool = UNKNOWN
+    """Whether it has an identity of its own in the cloud."""
+    broad_role: bool = UNKNOWN
+    """Whether that identity is the cloud's default with all rights."""
+    image: str | None = UNKNOWN
+    secure_boot: bool = UNKNOWN
+    dedicated: bool = UNKNOWN
+    """Whether no other customer's machines share its host."""
+    ends: bool = UNKNOWN
+    """Whether something ends it by itself: a longest run, an end date, a time to live."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Disk(Fact):
+    """A block device: of its own, or of a machine or template."""
+
+    device: str = ""
+    """Which of a machine's disks; empty: a disk of its own."""
+    encrypted: bool = UNKNOWN
+    own_key: bool = UNKNOWN
+    """Whether the key is the customer's."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FileSystem(Fact):
+    """A shared file system."""
+
+    encrypted: bool = UNKNOWN
+    own_key: bool = UNKNOWN
+    encrypted_in_transit: bool = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Bucket(Fact):
+    """A store of objects, with everything that other resources of the program set for it."""
+
+    private: bool = UNKNOWN
+    """Whether public access is closed off, whatever its objects or policies say."""
+    encrypted: bool = UNKNOWN
+    own_key: bool = UNKNOWN
+    tls_only: bool = UNKNOWN
+    locked: bool = UNKNOWN
+    """Whether objects cannot be overwritten or deleted for a time."""
+    versioned: bool = UNKNOWN
+    expires: bool = UNKNOWN
+    """Whether something removes old objects or versions."""
+    protected: bool = UNKNOWN
+    """Whether it cannot be deleted together with its content by taking it out of the program."""
+    shared_keys: bool = UNKNOWN
+    """Whether an account-wide key opens it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Ingress(Fact):
+    """One opening through which traffic may come in."""
+
+    protocol: str = UNKNOWN
+    """`tcp`, `udp`, `icmp`, …; `all`: any."""
+    ports: tuple[int, int] = UNKNOWN
+    """First and last."""
+    sources: Sequence[str] = UNKNOWN
+    """CIDR blocks."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SecurityGroup(Fact):
+    """A group of machines that rules of traffic name."""
+
+    fast: bool = UNKNOWN
+    """Whether an RDMA interface lies in it."""
+    all_in_from_itself: bool = UNKNOWN
+    all_out_to_itself: bool = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Address(Fact):
+    """A public address."""
+
+    gpu_node: str | None = UNKNOWN
+    """The GPU machine to which it is given."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Grant(Fact):
+    """Rights that something is given."""
+
+    wildcards: Sequence[str] = UNKNOWN
+    """What is granted without bounds, each as a phrase."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Key(Fact):
+    """A credential that lives until somebody removes it."""
+
+    of: str = ""
+    """What it opens, as a phrase."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Budget(Fact):
+    """A budget object of the cloud."""
+
+    notifies: bool = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AuditLog(Fact):
+    """A record of who did what."""
+
+    complete: bool = UNKNOWN
+    """Whether it covers every region and service that it can."""
+    tamper_evident: bool = UNKNOWN
+    own_key: bool = UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FlowLog(Fact):
+    """A record of a network's traffic."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LogGroup(Fact):
+    """Where logs are kept."""
+
+    kept_days: int | None = UNKNOWN
+    """None: for ever."""
+    own_key: bool = UNKNOWN
+
+
+FactSource = Callable[[Resource, Others | None], Iterable[Fact]]
+"""A cloud's `facts.py`: the facts of one resource, none of another cloud's.
+
+Without `others` it tells what the resource alone says, before anything is made; what only the whole stack tells (a
+bucket's settings, a template's machines) is then `UNKNOWN`.
+"""

@@ -1,0 +1,40 @@
+"""A pack as the engine starts it: reads what the engine put into its environment, and the day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+from emporion.market.clouds import fact_sources
+from emporion.policies.packs import PACKS, PROFILES
+from emporion.policies.review import Review
+from emporion.policies.server import Servicer, serve
+from emporion.policies.settings import read_settings
+
+__all__ = ["run", "stack_profiles"]
+
+COMPLIANCE = "emporion:compliance"
+"""The stack's configuration key that chooses a profile."""
+
+
+def run(pack: str, environ: Mapping[str, str], today: date) -> None:
+    """Serve a pack to the engine until it ends the process."""
+    rules = PACKS[pack]
+    profiles = stack_profiles(environ)
+    sources = fact_sources()
+
+    def open_review(configuration: Mapping[str, Any]) -> Review:
+        settings = read_settings(configuration, rules, profiles=profiles, where="--policy-pack-config")
+        return Review(rules, settings, sources, today=today)
+
+    serve(Servicer(f"emporion-{pack}", version("emporion"), rules, open_review))
+
+
+def stack_profiles(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the compliance profiles that the stack's configuration chooses."""
+    config = json.loads(environ.get("PULUMI_CONFIG") or "{}") or {}
+    chosen = str(config.get(COMPLIANCE, "")).replace(",", " ").split()
+    return frozenset(chosen) & frozenset(PROFILES)
