@@ -120,10 +120,10 @@ def asked(draw: st.DrawFn) -> tuple[Wish, Node]:
 
 def above(one: Candidate, other: Candidate, wish: Wish) -> bool:
     """Return whether a candidate keeps more of a wish than another."""
-    ours = (one.torch.version, wheel_cuda(one.wheel)), (other.torch.version, wheel_cuda(other.wheel))
-    if wish.cuda and not wish.torch:
-        ours = (ours[0][1], ours[0][0]), (ours[1][1], ours[1][0])  # type: ignore[assignment]
-    return (*ours[0], one.python) > (*ours[1], other.python)
+    torches = one.torch.version, other.torch.version
+    cudas = wheel_cuda(one.wheel), wheel_cuda(other.wheel)
+    first, second = (cudas, torches) if wish.cuda and not wish.torch else (torches, cudas)
+    return (first[0], second[0], one.python) > (first[1], second[1], other.python)
 
 
 @given(asked())

@@ -30,6 +30,10 @@ SECTIONS = {
         "ssh": "emporion.cli.cluster:ssh",
         "down": "emporion.cli.cluster:down",
     },
+    "Images": {
+        "env": "emporion.cli.env:env",
+        "driver": "emporion.cli.driver:driver",
+    },
     "Tools": {
         "local": "emporion.cli.local:local",
         "engine": "emporion.cli.engine:engine",

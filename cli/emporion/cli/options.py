@@ -10,7 +10,15 @@ import click
 
 from emporion.market.errors import UserError
 
-__all__ = ["json_option", "project_option", "rate_option", "world_options", "yes_option"]
+__all__ = [
+    "json_option",
+    "node_options",
+    "project_option",
+    "rate_option",
+    "wish_options",
+    "world_options",
+    "yes_option",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,6 +37,35 @@ project_option = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="The project's folder; the nearest one with a Pulumi.yaml by default.",
+)
+
+
+def wish_options(command: Command) -> Command:
+    """Add the versions that are wished for in an image."""
+    for option in reversed(_WISHES):
+        command = option(command)
+    return command
+
+
+def node_options(command: Command) -> Command:
+    """Add what is known of the node that an image is for."""
+    for option in reversed(_NODES):
+        command = option(command)
+    return command
+
+
+_WISHES = (
+    click.option("--pytorch", metavar="2.8", help="The release of torch, or its minor version; the newest by default."),
+    click.option("--cuda", metavar="12.8", help="The CUDA that torch is built with."),
+    click.option("--python", metavar="3.12", help="The Python that it runs in."),
+    click.option("--ops", metavar="flash-attn,rope", help="Kernels that must be there."),
+    click.option("--compat-layer", is_flag=True, help="Allow the CUDA compat layer (data-centre GPUs on old drivers)."),
+    click.option("--compile-kernels", is_flag=True, help="Allow compiling kernels of which no wheel is published."),
+)
+_NODES = (
+    click.option("--gpu", metavar="h100", help="The GPU that it runs on."),
+    click.option("--driver", metavar="550.54.14", help="The driver on the node."),
+    click.option("--arch", type=click.Choice(["x86_64", "aarch64"]), help="The node's processor; told by most GPUs."),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 
 from emporion.images.tables import rows
@@ -11,7 +12,7 @@ from emporion.images.versions import Range, Version, kernel_version, parse_drive
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.units import shown
 
-__all__ = ["CONDITIONS", "Bug", "Host", "bugs", "ends_of_life", "host_of", "matching"]
+__all__ = ["CONDITIONS", "Bug", "Host", "bugs", "ends_of_life", "host_of", "maintained", "matching"]
 
 CONDITIONS: Mapping[str, str] = {
     "accounting": "accounting mode is on",
@@ -155,3 +156,11 @@ def _conditions(bug: Bug, host: Host) -> Iterator[tuple[bool | None, str]]:
 def ends_of_life() -> Mapping[int, str]:
     """Return until when each branch of drivers is maintained, as `YYYY-MM` or `over`."""
     return {int(row["branch"]): row["end_of_life"] for row in rows("driver_branches.csv")}
+
+
+def maintained(driver: Version, today: date) -> bool | None:
+    """Return whether a driver's branch is maintained today; None: its end is not known."""
+    end = ends_of_life().get(driver[0])
+    if end is None:
+        return None
+    return end != "over" and f"{today:%Y-%m}" <= end

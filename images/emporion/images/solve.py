@@ -6,11 +6,13 @@ is the answer. What the tables do not hold is unknown, and nothing is chosen for
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from emporion.images.cuda import Route, least_driver, toolkit
-from emporion.images.frameworks import minor_of, wheel_cuda
+from emporion.images.driver_bugs import Host, matching
+from emporion.images.frameworks import minor_of, releases, wheel_cuda
 from emporion.images.judge import Combination, judge
 from emporion.images.node import Node, architecture
 from emporion.images.versions import dotted, version
@@ -71,10 +73,7 @@ def _first(wish: Wish, node: Node) -> Combination | None:
 
 def _why(wish: Wish, node: Node, found: Combination | None) -> tuple[str, ...]:
     """Return the reasons against the best candidate; where nothing was found, also one of each other kind."""
-    reasons: dict[str, str] = {}
-    if wish.torch and wish.cuda and not any(wheel_cuda(wheel) == wish.cuda for wheel in wish.torch.wheels):
-        held = " ".join(wish.torch.wheels)
-        reasons["wheel"] = f"torch {minor_of(wish.torch)} has no wheel for CUDA {dotted(wish.cuda)}: it has {held}"
+    reasons = dict(_no_flavour(wish))
     for candidate in candidates(wish):
         judged = judge(candidate, wish, node)
         if isinstance(judged, Combination):
@@ -84,6 +83,15 @@ def _why(wish: Wish, node: Node, found: Combination | None) -> tuple[str, ...]:
         if found is not None:
             break
     return tuple(reasons.values())
+
+
+def _no_flavour(wish: Wish) -> Iterator[tuple[str, str]]:
+    """Yield why no wheel of the wished CUDA comes into question, if none does."""
+    among = (wish.torch,) if wish.torch else releases()
+    flavours = sorted({wheel for torch in among for wheel in torch.wheels}, key=wheel_cuda)
+    if wish.cuda and all(wheel_cuda(wheel) != wish.cuda for wheel in flavours):
+        who = f"torch {minor_of(wish.torch)}" if wish.torch else "torch"
+        yield "wheel", f"{who} has no wheel for CUDA {dotted(wish.cuda)}: there are {' '.join(flavours)}"
 
 
 def _lowered(wish: Wish, top: Candidate | None, got: Candidate) -> tuple[Lowered, ...]:
@@ -133,7 +141,7 @@ def _ways_out(wish: Wish, node: Node) -> list[Alternative]:
     found: list[Alternative] = []
     for other, how in ways:
         combination = _first(other, node) if other != wish else None
-        if combination is not None:
+        if combination is not None and combination not in [one.combination for one in found]:
             found.append(Alternative(_layer(combination) if combination.route is Route.COMPAT else how, combination))
     if not found and node.driver is not None:
         found += _other_driver(wish, node)
@@ -168,6 +176,10 @@ def _warnings(found: Combination, node: Node) -> list[str]:
         warnings.append("the compat layer hides the driver's true version from NCCL: NCCL_CUMEM_HOST_ENABLE=0")
     if found.flash_source:
         warnings.append(f"no wheel of flash-attn is published for this: {found.flash_source} is compiled, untried")
+    host = Host(node.driver, None, node.gpus, {"cuda-newer-minor": found.route is Route.MINOR})
+    if node.driver is not None:
+        met = [bug for bug, unknown in matching(host) if not unknown]
+        warnings += [f"driver {node.driver_text} is known to be bad ({bug.id}): {bug.effect}; {bug.fix}" for bug in met]
     if node.driver is None:
         warnings.append(f"the driver is not known: it needs {_least(found, node)} or later")
     return warnings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from emporion.images.cuda import toolkit, toolkits
 from emporion.images.frameworks import Torch, release_named, releases, wheel_cuda
@@ -14,6 +15,10 @@ from emporion.market.errors import UserError, UserErrors
 from emporion.market.units import shown
 
 __all__ = ["Candidate", "Wish", "candidates", "pythons", "wish_of"]
+
+
+_Written = TypeVar("_Written")
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +69,26 @@ def wish_of(
 ) -> Wish:
     """Return a wish from what people write. Raises: UserError E-TORCH, E-CUDA, E-PYTHON, E-OP: all that is wrong."""
     errors: list[UserError] = []
-    found: list[object] = []
-    for read, text in ((release_named, torch), (_cuda, cuda), (_python, python), (ops_named, ops)):
-        try:
-            found.append(read(text) if text else None)  # type: ignore[operator]
-        except UserError as error:
-            errors += error.problems()
+    wish = Wish(
+        _read(release_named, torch, errors),
+        _read(_cuda, cuda, errors),
+        _read(_python, python, errors),
+        ops=_read(ops_named, ops, errors) or (),
+        compat_layer=compat_layer,
+        build_kernels=build_kernels,
+    )
     if errors:
         raise UserErrors.of(errors)
-    release, toolkit_version, python_version, kernels = found
-    return Wish(
-        release,  # type: ignore[arg-type]
-        toolkit_version,  # type: ignore[arg-type]
-        python_version,  # type: ignore[arg-type]
-        (),
-        kernels or (),  # type: ignore[arg-type]
-        compat_layer,
-        build_kernels,
-    )
+    return wish
+
+
+def _read(read: Callable[[_Written], _Read], written: _Written | None, errors: list[UserError]) -> _Read | None:
+    """Return what was written, read; None where nothing was, or where it is wrong, which goes into `errors`."""
+    try:
+        return read(written) if written else None
+    except UserError as error:
+        errors += error.problems()
+        return None
 
 
 def _number(text: str, what: str, code: str, known: str) -> Version:
