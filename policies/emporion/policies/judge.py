@@ -97,14 +97,10 @@ def _verdict(rule: Rule, subject: Fact | Stack, setting: Setting) -> tuple[Verdi
         if messages:
             return Verdict.VIOLATED, messages
         what = error.field.replace("_", " ")
-        return Verdict.UNKNOWN, [f"could not be checked: {what} of {_name(error.fact)} is not known yet"]
+        return Verdict.UNKNOWN, [f"could not be checked before something else is made: {what} of {error.fact.name}"]
     except Exception as error:  # noqa: BLE001 - a rule may be anybody's; its fault must not take the others along
         return Verdict.FAULT, [f"the rule itself failed with {type(error).__name__}: {error}"]
     return Verdict.VIOLATED, messages
-
-
-def _name(fact: Fact) -> str:
-    return fact.name
 
 
 def redacted(message: str, secrets: Iterable[str]) -> str:

@@ -79,7 +79,7 @@ def no_public_ingress(ingress: Ingress, *, allowed_ports: Sequence[str] = ()) ->
 def gpu_node_no_public_ip(node: Node) -> Iterator[str]:
     """GPU nodes have no public address."""
     if node.gpus and node.public_ip:
-        yield f"{node.name} has {node.gpus} GPUs and a public address"
+        yield f"{node.name} has {node.gpus} GPU{'s' if node.gpus > 1 else ''} and a public address"
 
 
 @rule(

@@ -6,7 +6,6 @@ ordinary texts (docs/adr/0014-own-policy-server.md).
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -150,25 +149,21 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
 
 
 def _info(rule: Rule, level: Level) -> Any:  # noqa: ANN401
-    properties = {name: json_struct(one) for name, one in schema(rule).items()}
     return analyzer_pb2.PolicyInfo(
         name=rule.name,
         displayName=rule.name,
         description=rule.description,
         enforcementLevel=LEVELS[level],
-        configSchema=analyzer_pb2.PolicyConfigSchema(properties=json_struct(properties)),
+        configSchema=analyzer_pb2.PolicyConfigSchema(properties=_struct(schema(rule))),
         severity=SEVERITIES[rule.severity],
         remediation_steps=rule.fix,
         tags=[rule.profile] if rule.profile else [],
     )
 
 
-def json_struct(value: Any) -> Any:  # noqa: ANN401 - JSON in, a Struct out for an object
-    """Return a JSON object as a protobuf Struct, other values as they are."""
-    if not isinstance(value, Mapping):
-        return value
+def _struct(value: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a google.protobuf Struct
     struct = struct_pb2.Struct()
-    struct.update(json.loads(json.dumps(value, default=lambda other: dict(other.items()))))
+    struct.update(value)
     return struct
 
 

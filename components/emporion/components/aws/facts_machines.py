@@ -65,6 +65,13 @@ class Launch:
             return self.template.get(*path)
         return UNKNOWN if own is None and self._foreign else own
 
+    def is_set(self, name: str) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+        """Return whether something is set, though its value may not be known before it is made."""
+        own = self.resource.get(name)
+        if own is None and self.template is not None:
+            own = self.template.get(name)
+        return UNKNOWN if own is None and self._foreign else own is not None
+
     def interfaces(self) -> Sequence[Any]:
         """Return the interfaces that it is launched with."""
         if self.template is not None and not self.resource.each("networkInterfaces"):
@@ -105,7 +112,7 @@ def _node(launch: Launch) -> Node:
         secrets=secrets_in_script(launch.get("userData"), launch.get("userDataBase64")),
         fast_network=True if True in fast else UNKNOWN if UNKNOWN in fast else _interfaces_apart(launch),
         placed_together=_placed(launch),
-        role=of(launch.get("iamInstanceProfile"), bool),
+        role=launch.is_set("iamInstanceProfile"),
         broad_role=False,  # EC2 has no identity of its own for machines
         image=first(launch.get("ami"), launch.get("imageId")),
         secure_boot=UNKNOWN,  # the image decides it
