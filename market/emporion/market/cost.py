@@ -26,7 +26,7 @@ from emporion.market.sites import regions
 from emporion.market.tables import DATA
 from emporion.market.transfer import checkpoint_place, on_nfs, transfer_lines
 
-__all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib", "pool_line"]
+__all__ = ["CostModel", "Overhead", "interruption_usd_per_hour", "lustre_gib", "pool_line", "priced"]
 
 CHECKPOINT_COPIES = 2
 GPU_BYTES_PER_PARAMETER = 16
@@ -148,7 +148,7 @@ class CostModel:
         quantity, upper, note = self._quantity(row, nodes, price)
         if quantity == 0 and row.basis == "checkpoint":
             return
-        yield _priced(row, price, quantity, upper, note)
+        yield priced(row, price, quantity, upper, note)
 
     def _price(self, row: ChainRow, provider: str, region: str) -> Price | None:
         """Return the price of a row, checkpoints at the store where the user's own path lies."""
@@ -268,7 +268,8 @@ def _most_memory(gpus: Gpus) -> Decimal:
     return max(sizes, default=Decimal(0)) * _GB * gpus.count_max
 
 
-def _priced(row: ChainRow, price: Price | None, quantity: Decimal | None, upper: Decimal | None, note: str) -> CostLine:
+def priced(row: ChainRow, price: Price | None, quantity: Decimal | None, upper: Decimal | None, note: str) -> CostLine:
+    """Return the line of a row at a price; `upper` is the quantity that bounds it, `note` what it assumes."""
     if price is None:
         why = f"no price of {row.item} {row.variant} found"
         return CostLine.unknown(row.part, row.line, why, quantity=quantity)

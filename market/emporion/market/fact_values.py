@@ -8,11 +8,15 @@ import gzip
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
 
-from emporion.market.resources import UNKNOWN, has_unknown
+from emporion.market.resources import UNKNOWN, Value, has_unknown
+from emporion.market.tables import read_rows
 
-__all__ = ["amount", "either", "first", "of", "secrets_in_script", "tags", "truth"]
+__all__ = ["amount", "either", "first", "is_free", "of", "secrets_in_script", "tags", "truth"]
 
 T = TypeVar("T")
 _SECRETS: Mapping[str, re.Pattern[str]] = {
@@ -32,17 +36,23 @@ _SECRETS: Mapping[str, re.Pattern[str]] = {
 """Kind -> what it looks like. A reference to a variable or to a secret store is none."""
 
 
-def truth(value: Any) -> Any:  # noqa: ANN401 - JSON; a bool, None or UNKNOWN
+@cache
+def is_free(kind: str, table: Path) -> bool:
+    """Return whether a resource type costs nothing by itself: a table's globs, with source and date."""
+    return any(fnmatchcase(kind, row["type"]) for row in read_rows(table))
+
+
+def truth(value: Value) -> Value:
     """Return a yes or no that may be written as a text."""
     return value.lower() == "true" if isinstance(value, str) else value
 
 
-def either(value: Any, default: T) -> Any:  # noqa: ANN401 - what stands there, or T
+def either(value: Value, default: T) -> Value:
     """Return a value, or what the cloud takes when none is set."""
     return default if value is None else value
 
 
-def of(value: Any, change: Callable[[Any], T]) -> T:  # noqa: ANN401 - JSON
+def of(value: Value, change: Callable[[Value], T]) -> T:
     """Return `change(value)`; what is unknown stays unknown."""
     if value is UNKNOWN or has_unknown(value):
         unknown: T = UNKNOWN
@@ -50,12 +60,12 @@ def of(value: Any, change: Callable[[Any], T]) -> T:  # noqa: ANN401 - JSON
     return change(value)
 
 
-def first(*values: Any) -> Any:  # noqa: ANN401 - JSON
+def first(*values: Value) -> Value:
     """Return the first value that is set."""
     return next((value for value in values if value is not None), None)
 
 
-def amount(value: Any) -> Any:  # noqa: ANN401 - JSON in; a Decimal, None or UNKNOWN
+def amount(value: Value) -> Value:
     """Return an amount written as number or text; one that is neither is unknown."""
     if value is None or value is UNKNOWN:
         return value
@@ -65,7 +75,7 @@ def amount(value: Any) -> Any:  # noqa: ANN401 - JSON in; a Decimal, None or UNK
         return UNKNOWN
 
 
-def tags(*values: Any) -> Any:  # noqa: ANN401 - JSON in; a mapping or UNKNOWN
+def tags(*values: Value) -> Value:
     """Return the tags that a resource gets, later ones over earlier ones; an unknown value is an empty text.
 
     They are written as a mapping, or as a list of keys and values.
@@ -80,7 +90,7 @@ def tags(*values: Any) -> Any:  # noqa: ANN401 - JSON in; a mapping or UNKNOWN
     return found
 
 
-def secrets_in_script(*scripts: Any) -> Any:  # noqa: ANN401 - JSON in; kinds or UNKNOWN
+def secrets_in_script(*scripts: Value) -> Value:
     """Return the kinds of secrets in start scripts, plain or in base64; unknown when one is and no other holds any."""
     found: set[str] = set()
     for script in scripts:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from emporion.market.resources import UNKNOWN, Others, Resource
 
 __all__ = [
+    "MACHINE",
     "Address",
     "AuditLog",
     "Bucket",
@@ -29,6 +30,7 @@ __all__ = [
     "Key",
     "LogGroup",
     "Node",
+    "Purchase",
     "SecurityGroup",
     "Spot",
     "UnknownFactError",
@@ -36,6 +38,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MACHINE = "machine"
+"""The item of a purchase whose variant is a machine type."""
 
 
 class UnknownFactError(Exception):
@@ -211,6 +215,26 @@ class Key(Fact):
 
     of: str = ""
     """What it opens, as a phrase."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Purchase(Fact):
+    """Something that is paid for by the hour or month while it stands."""
+
+    part: str = "compute"
+    """One of the parts of a cost (`cost_lines.PARTS`)."""
+    item: str | None = None
+    """`machine`, or an item of the price book; None: nothing here knows its price."""
+    variant: str | None = UNKNOWN
+    """The machine's type, or the item's variant."""
+    quantity: Decimal = UNKNOWN
+    """Machines, or units of the item's price."""
+    spot: bool = UNKNOWN
+    """Whether a machine is interruptible."""
+    max_usd_per_hour: Decimal | None = UNKNOWN
+    """The most that is paid for one interruptible machine; None: up to the on-demand price."""
+    says: str = ""
+    """What it is beside its name (`root disk`)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-__all__ = ["SECRET_SHOWN", "UNKNOWN", "Others", "Resource", "at", "has_unknown", "plain", "secrets_in"]
+__all__ = ["SECRET_SHOWN", "UNKNOWN", "Others", "Resource", "Value", "at", "has_unknown", "plain", "secrets_in"]
+
+
+Value: TypeAlias = Any
+"""A value of a resource: JSON, `UNKNOWN`, or JSON that holds it."""
 
 
 class _Unknown:
@@ -39,7 +43,7 @@ _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the engine's mark o
 _OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
+def plain(value: Value) -> Value:
     """Return a wire value with secrets and outputs looked through and unknown ones as `UNKNOWN`."""
     if isinstance(value, str):
         return UNKNOWN if value in _MARKS or value == SECRET_SHOWN else value
@@ -54,7 +58,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
     return value
 
 
-def secrets_in(value: Any, *, secret: bool = False) -> Iterator[str]:  # noqa: ANN401 - JSON
+def secrets_in(value: Value, *, secret: bool = False) -> Iterator[str]:
     """Yield the text of every value that is marked as a secret, so that nobody prints it."""
     if isinstance(value, Mapping):
         marked = value.get(_SIGNATURE) in {_SECRET, _OUTPUT}
@@ -85,9 +89,9 @@ class Resource:
     urn: str
     type: str
     """Pulumi's type token (`aws:ec2/instance:Instance`)."""
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, Value]
     """By camelCase name, as `plain` returns them."""
-    provider: Mapping[str, Any] = field(default_factory=dict)
+    provider: Mapping[str, Value] = field(default_factory=dict)
     """The inputs of its provider (`region`)."""
     references: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Property -> URNs of the resources that its value comes from, known even when the value is not."""
@@ -98,7 +102,7 @@ class Resource:
         """Its name in the program."""
         return self.urn.rpartition("::")[2]
 
-    def get(self, *path: str | int) -> Any:  # noqa: ANN401 - JSON
+    def get(self, *path: str | int) -> Value:
         """Return the value at a path, None when it is not set, `UNKNOWN` when it or something above it is not known."""
         return at(self.inputs, *path)
 
@@ -110,7 +114,7 @@ class Resource:
         return found if isinstance(found, list) else () if found is None else (found,)
 
 
-def at(value: Any, *path: str | int) -> Any:  # noqa: ANN401 - JSON
+def at(value: Value, *path: str | int) -> Value:
     """Return what lies at a path in a value; None: nothing, `UNKNOWN`: not known."""
     for step in path:
         if value is UNKNOWN:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
-from emporion.market.facts import Fact
+from emporion.market.bill import Bill, make_bill
+from emporion.market.facts import Fact, Purchase
 from emporion.market.resources import Resource
 
 __all__ = ["Stack"]
@@ -14,14 +15,20 @@ __all__ = ["Stack"]
 F = TypeVar("F", bound=Fact)
 
 
-@dataclass(frozen=True, slots=True)
 class Stack:
-    """Every resource of a stack with its facts."""
+    """Every resource of a stack with its facts, and what they cost."""
 
-    resources: Sequence[Resource]
-    facts: Sequence[Fact]
-    urn: str = ""
+    def __init__(self, resources: Sequence[Resource] = (), facts: Sequence[Fact] = (), urn: str = "") -> None:
+        self.resources = resources
+        self.facts = facts
+        self.urn = urn
+        """Of the stack's own resource; empty: there is none."""
 
     def all(self, kind: type[F]) -> list[F]:
         """Return the facts of one kind."""
         return [fact for fact in self.facts if isinstance(fact, kind)]
+
+    @cached_property
+    def bill(self) -> Bill:
+        """What the resources cost: made only when a rule asks for it."""
+        return make_bill(self.all(Purchase))

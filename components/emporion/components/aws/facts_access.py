@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.aws.facts_common import common
 from emporion.market.fact_values import of
 from emporion.market.facts import AuditLog, Budget, Fact, Grant, Key, LogGroup
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
 __all__ = ["ACCESS"]
 
@@ -17,11 +16,11 @@ ADMIN_POLICIES = ("AdministratorAccess", "PowerUserAccess", "IAMFullAccess")
 """Managed policies that hold rights without bounds (docs.aws.amazon.com/aws-managed-policy)."""
 
 
-def _list(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
+def _list(value: Value) -> list[Value]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _wildcards(document: Any) -> Any:  # noqa: ANN401 - JSON in; phrases or UNKNOWN
+def _wildcards(document: Value) -> Value:
     """Return what a policy document grants without bounds."""
     if document is UNKNOWN:
         return UNKNOWN
@@ -38,7 +37,7 @@ def _wildcards(document: Any) -> Any:  # noqa: ANN401 - JSON in; phrases or UNKN
     return tuple(dict.fromkeys(found))
 
 
-def _statement(statement: Mapping[str, Any]) -> Iterator[str]:
+def _statement(statement: Mapping[str, Value]) -> Iterator[str]:
     everything = "*" in _list(statement.get("Resource"))
     if "NotAction" in statement:
         yield "all actions but some (NotAction)"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from emporion.market.fact_values import first, tags
-from emporion.market.resources import UNKNOWN, Resource, at
+from emporion.market.resources import UNKNOWN, Resource, Value, at
 
 __all__ = ["Common", "common", "region"]
 
@@ -17,11 +17,11 @@ class Common(TypedDict):
     urn: str
     type: str
     provider: str
-    region: Any
-    tags: Any
+    region: Value
+    tags: Value
 
 
-def region(resource: Resource) -> Any:  # noqa: ANN401 - a text or UNKNOWN
+def region(resource: Resource) -> Value:
     """Return the region: the resource's own, its provider's, or that of its zone."""
     found = first(resource.get("region"), resource.provider.get("region"))
     zone = resource.get("availabilityZone")

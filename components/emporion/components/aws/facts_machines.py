@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.instance_types import instance_types
 from emporion.market.fact_values import amount, either, first, of, secrets_in_script, truth
 from emporion.market.facts import Disk, Fact, Node, Spot
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
-__all__ = ["CHECKPOINT_TAG", "INSTANCE", "INTERFACE", "MACHINES", "TEMPLATE", "gpus", "is_fast", "template_of"]
+__all__ = ["GROUP", "INSTANCE", "INTERFACE", "MACHINES", "TEMPLATE", "gpus", "is_fast", "public_ip", "template_of"]
 
 INSTANCE = "aws:ec2/instance:Instance"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -22,11 +21,16 @@ GPU_FAMILIES = ("g", "p")
 """First letters of the families with GPUs (docs.aws.amazon.com/ec2/latest/instancetypes, naming)."""
 CHECKPOINT_TAG = "emporion:checkpoint"
 TTL_TAG = "emporion:ttl"
+OVERRIDES = (
+    "associatePublicIpAddress", "iamInstanceProfile", "instanceMarketOptions", "instanceType", "metadataOptions",
+    "networkInterfaces", "subnetId", "tenancy", "userData", "userDataBase64",
+)  # fmt: skip
+"""What an instance may say otherwise than its template."""
 DEFAULT_HOPS = 1
 """Of the metadata service, when nothing is set (EC2 API, InstanceMetadataOptionsRequest)."""
 
 
-def gpus(instance_type: Any) -> Any:  # noqa: ANN401 - a text, None or UNKNOWN in; a number or UNKNOWN out
+def gpus(instance_type: Value) -> Value:
     """Return the GPUs of one machine of a type."""
     if not isinstance(instance_type, str):
         return UNKNOWN
@@ -36,7 +40,7 @@ def gpus(instance_type: Any) -> Any:  # noqa: ANN401 - a text, None or UNKNOWN i
     return UNKNOWN if instance_type.startswith(GPU_FAMILIES) else 0
 
 
-def is_fast(interface_type: object) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def is_fast(interface_type: object) -> Value:
     """Return whether an interface is an EFA one."""
     return UNKNOWN if interface_type is UNKNOWN else str(interface_type or "").startswith("efa")
 
@@ -58,21 +62,21 @@ class Launch:
         self.template = template_of(resource, others)
         self._foreign = resource.get("launchTemplate") is not None and self.template is None
 
-    def get(self, *path: str) -> Any:  # noqa: ANN401 - JSON
+    def get(self, *path: str) -> Value:
         """Return a setting; unknown when a template decides that is not in the stack (or not looked at yet)."""
         own = self.resource.get(*path)
         if own is None and self.template is not None:
             return self.template.get(*path)
         return UNKNOWN if own is None and self._foreign else own
 
-    def is_set(self, name: str) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+    def is_set(self, name: str) -> Value:
         """Return whether something is set, though its value may not be known before it is made."""
         own = self.resource.get(name)
         if own is None and self.template is not None:
             own = self.template.get(name)
         return UNKNOWN if own is None and self._foreign else own is not None
 
-    def interfaces(self) -> Sequence[Any]:
+    def interfaces(self) -> Sequence[Value]:
         """Return the interfaces that it is launched with."""
         if self.template is not None and not self.resource.each("networkInterfaces"):
             return self.template.each("networkInterfaces")
@@ -81,7 +85,9 @@ class Launch:
 
 def _instance(resource: Resource, others: Others | None) -> Iterator[Fact]:
     launch = Launch(resource, others)
-    yield _node(launch)
+    # One that changes nothing of its template is judged with it, not once more for each machine.
+    if launch.template is None or any(resource.get(name) is not None for name in OVERRIDES):
+        yield _node(launch)
     if launch.template is None:
         yield from _disks(resource, launch)
     yield from _spot(resource, count=1)
@@ -127,7 +133,7 @@ def _is_dedicated(tenancy: object) -> bool:
     return tenancy in {"dedicated", "host"}
 
 
-def _interfaces_apart(launch: Launch) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _interfaces_apart(launch: Launch) -> Value:
     """Return whether an interface that is a resource of its own makes the machine fast."""
     if launch.others is None:
         return UNKNOWN if launch.resource.references else False
@@ -135,13 +141,19 @@ def _interfaces_apart(launch: Launch) -> Any:  # noqa: ANN401 - a bool or UNKNOW
     return any(is_fast(one.get("interfaceType")) is True for one in apart)
 
 
-def _placed(launch: Launch) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _placed(launch: Launch) -> Value:
     group = first(launch.get("placementGroup"), launch.get("placement", "groupName"))
     # A name that is not known yet is a name all the same.
     return True if group is UNKNOWN and launch.resource.references else of(group, bool)
 
 
-def _public_ip(launch: Launch, interfaces: Sequence[Any]) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def public_ip(resource: Resource, others: Others | None) -> Value:
+    """Return whether a machine, or each one made from a template, gets a public address."""
+    launch = Launch(resource, others)
+    return _public_ip(launch, launch.interfaces())
+
+
+def _public_ip(launch: Launch, interfaces: Sequence[Value]) -> Value:
     """Return whether it gets a public address: as it says itself, else as its subnet does."""
     said = [launch.get("associatePublicIpAddress")]
     said += [UNKNOWN if one is UNKNOWN else one.get("associatePublicIpAddress") for one in interfaces]
@@ -155,7 +167,7 @@ def _public_ip(launch: Launch, interfaces: Sequence[Any]) -> Any:  # noqa: ANN40
     return _by_subnet(launch, interfaces)
 
 
-def _by_subnet(launch: Launch, interfaces: Sequence[Any]) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _by_subnet(launch: Launch, interfaces: Sequence[Value]) -> Value:
     if launch.others is None:
         return UNKNOWN
     holders = [
@@ -197,7 +209,7 @@ def _disks(resource: Resource, launch: Launch) -> Iterator[Disk]:
         )
 
 
-def _launched(template: Resource, others: Others | None) -> Any:  # noqa: ANN401 - a number or UNKNOWN
+def _launched(template: Resource, others: Others | None) -> Value:
     """Return the most machines that are made from a template in its stack."""
     if others is None:
         return UNKNOWN
@@ -211,7 +223,7 @@ def _launched(template: Resource, others: Others | None) -> Any:  # noqa: ANN401
     return count
 
 
-def _spot(resource: Resource, *, count: Any) -> Iterator[Spot]:  # noqa: ANN401 - a number or UNKNOWN
+def _spot(resource: Resource, *, count: Value) -> Iterator[Spot]:
     options = resource.get("instanceMarketOptions")
     if options is UNKNOWN or at(options, "marketType") in (UNKNOWN, "spot"):
         spot = at(options, "spotOptions")
@@ -286,7 +298,7 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
     )
 
 
-def _mixes(percent: Any, base: Any) -> Any:  # noqa: ANN401 - numbers, None or UNKNOWN
+def _mixes(percent: Value, base: Value) -> Value:
     if percent is UNKNOWN or base is UNKNOWN:
         return UNKNOWN
     if percent is None or (percent == 0 and base == 0):
@@ -294,7 +306,7 @@ def _mixes(percent: Any, base: Any) -> Any:  # noqa: ANN401 - numbers, None or U
     return f"a mixed-instances policy with {percent} % on demand above {base}"
 
 
-def _checkpoint(resource: Resource) -> Any:  # noqa: ANN401 - a text, None or UNKNOWN
+def _checkpoint(resource: Resource) -> Value:
     found = common(resource)["tags"]
     return UNKNOWN if found is UNKNOWN else found.get(CHECKPOINT_TAG)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.facts_machines import INSTANCE, INTERFACE, TEMPLATE, gpus, is_fast
 from emporion.market.fact_values import either, of
 from emporion.market.facts import Address, Fact, FlowLog, Ingress, SecurityGroup
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
 __all__ = ["NETWORK"]
 
@@ -23,11 +22,11 @@ PROTOCOLS = {"-1": "all", "6": "tcp", "17": "udp", "1": "icmp"}
 ALL_PORTS = (0, 65535)
 
 
-def _protocol(value: Any) -> Any:  # noqa: ANN401 - JSON
+def _protocol(value: Value) -> Value:
     return of(value, lambda found: PROTOCOLS.get(str(found), str(found)))
 
 
-def _ports(first: Any, last: Any, protocol: Any) -> Any:  # noqa: ANN401 - JSON
+def _ports(first: Value, last: Value, protocol: Value) -> Value:
     if protocol == "all":
         return ALL_PORTS
     if first is UNKNOWN or last is UNKNOWN:
@@ -37,7 +36,7 @@ def _ports(first: Any, last: Any, protocol: Any) -> Any:  # noqa: ANN401 - JSON
     return int(first), int(either(last, first))
 
 
-def _opening(resource: Resource, rule: Any, *sources: Any) -> Iterator[Ingress]:  # noqa: ANN401 - JSON
+def _opening(resource: Resource, rule: Value, *sources: Value) -> Iterator[Ingress]:
     """Yield an opening with its known sources, and one for those that are not known."""
     protocol = _protocol(either(at(rule, "protocol"), at(rule, "ipProtocol")))
     ports = _ports(at(rule, "fromPort"), at(rule, "toPort"), protocol)
@@ -48,7 +47,7 @@ def _opening(resource: Resource, rule: Any, *sources: Any) -> Iterator[Ingress]:
         yield Ingress(**common(resource), protocol=protocol, ports=ports, sources=UNKNOWN)
 
 
-def _listed(rule: Any, name: str) -> list[Any]:  # noqa: ANN401 - JSON
+def _listed(rule: Value, name: str) -> list[Value]:
     found = at(rule, name)
     return [UNKNOWN] if found is UNKNOWN else list(found or ())
 
@@ -65,11 +64,11 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
         )
 
 
-def _fast(group: Resource, others: Others) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _fast(group: Resource, others: Others) -> Value:
     """Return whether an EFA interface lies in the group."""
     unknown = False
     for other in others:
-        interfaces: list[Any] = []
+        interfaces: list[Value] = []
         if other.type == INTERFACE and group in others.behind(other, "securityGroups", GROUP):
             interfaces = [other.inputs]
         elif other.type in {TEMPLATE, INSTANCE} and group in others.behind(other, "networkInterfaces", GROUP):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.aws.facts_common import common
 from emporion.market.fact_values import of, truth
 from emporion.market.facts import Bucket, Disk, Fact, FileSystem
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
 __all__ = ["STORAGE"]
 
@@ -65,7 +64,7 @@ def _bucket(resource: Resource, others: Others | None) -> Iterator[Fact]:
     )
 
 
-def _all_of(rows: Iterable[Iterable[Any]]) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _all_of(rows: Iterable[Iterable[Value]]) -> Value:
     """Return whether one of the rows is all true."""
     return _any_of(
         False if any(value in (None, False, "false") for value in row if value is not UNKNOWN)
@@ -74,14 +73,14 @@ def _all_of(rows: Iterable[Iterable[Any]]) -> Any:  # noqa: ANN401 - a bool or U
     )  # fmt: skip
 
 
-def _any_of(values: Iterable[Any]) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _any_of(values: Iterable[Value]) -> Value:
     found = list(values)
     if any(value is True for value in found):
         return True
     return UNKNOWN if any(value is UNKNOWN for value in found) else False
 
 
-def _refuses_plain(policy: Resource) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _refuses_plain(policy: Resource) -> Value:
     """Return whether a bucket's policy denies every request without TLS."""
     text = policy.get("policy")
     if text is UNKNOWN:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from emporion.market.fact_values import tags
-from emporion.market.resources import UNKNOWN, Resource
+from emporion.market.resources import UNKNOWN, Resource, Value
 
 __all__ = ["Common", "common"]
 
@@ -17,8 +17,8 @@ class Common(TypedDict):
     urn: str
     type: str
     provider: str
-    region: Any
-    tags: Any
+    region: Value
+    tags: Value
 
 
 def common(resource: Resource) -> Common:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.azure.facts_common import common
 from emporion.components.azure.sizes import sizes
 from emporion.market.fact_values import amount, either, of, secrets_in_script
 from emporion.market.facts import Address, Disk, Fact, Node, Spot
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
-__all__ = ["MACHINES", "gpus"]
+__all__ = ["MACHINES", "SET", "UP_TO_ON_DEMAND", "VM", "gpus"]
 
 VM = "azure-native:compute:VirtualMachine"
 SET = "azure-native:compute:VirtualMachineScaleSet"
@@ -23,7 +22,7 @@ UP_TO_ON_DEMAND = -1
 """As a maximum price: no eviction for the price, up to the on-demand one."""
 
 
-def gpus(size: Any) -> Any:  # noqa: ANN401 - a text, None or UNKNOWN in; a number or UNKNOWN out
+def gpus(size: Value) -> Value:
     """Return the GPUs of one machine of a size; Azure's families with GPUs begin with N."""
     if not isinstance(size, str):
         return UNKNOWN
@@ -59,7 +58,7 @@ def _set(resource: Resource, _others: Others | None) -> Iterator[Fact]:
         )
 
 
-def _mixes(mix: Any) -> str | None:  # noqa: ANN401 - JSON
+def _mixes(mix: Value) -> str | None:
     if mix is None:
         return None
     return f"a mix with {at(mix, 'regularPriorityPercentageAboveBase') or 0} % regular priority"
@@ -67,12 +66,12 @@ def _mixes(mix: Any) -> str | None:  # noqa: ANN401 - JSON
 
 def _spot(
     resource: Resource,
-    profile: Any,  # noqa: ANN401 - JSON
-    size: Any,  # noqa: ANN401 - JSON
+    profile: Value,
+    size: Value,
     *,
     renews: str | None,
     falls_back: str | None,
-    count: Any,  # noqa: ANN401 - a number or UNKNOWN
+    count: Value,
 ) -> Spot:
     price = amount(at(profile, "billingProfile", "maxPrice"))
     tags = common(resource)["tags"]
@@ -88,7 +87,7 @@ def _spot(
     )
 
 
-def _node(resource: Resource, profile: Any, size: Any, public: Any, identity: Any) -> Node:  # noqa: ANN401 - JSON
+def _node(resource: Resource, profile: Value, size: Value, public: Value, identity: Value) -> Node:
     image = at(profile, "storageProfile", "imageReference")
     version = at(image, "version")
     named = at(image, "id") if at(image, "id") is not None else ":".join(
@@ -119,7 +118,7 @@ def _node(resource: Resource, profile: Any, size: Any, public: Any, identity: An
     )
 
 
-def _vm_public(resource: Resource, others: Others | None) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _vm_public(resource: Resource, others: Others | None) -> Value:
     """Return whether one of a machine's interfaces has a public address."""
     if others is None:
         return UNKNOWN
@@ -134,14 +133,14 @@ def _is_public(interface: Resource) -> bool:
     return any(at(one, "publicIPAddress") is not None for one in interface.each("ipConfigurations"))
 
 
-def _set_public(profile: Any) -> Any:  # noqa: ANN401 - JSON
+def _set_public(profile: Value) -> Value:
     configurations = at(profile, "networkProfile", "networkInterfaceConfigurations")
     if configurations is UNKNOWN:
         return UNKNOWN
     return _any_public(configurations or [], "publicIPAddressConfiguration")
 
 
-def _any_public(configurations: list[Any], name: str) -> Any:  # noqa: ANN401 - a bool or UNKNOWN
+def _any_public(configurations: list[Value], name: str) -> Value:
     found = [
         at(ip, name) is not None if ip is not UNKNOWN else UNKNOWN
         for one in configurations
@@ -150,7 +149,7 @@ def _any_public(configurations: list[Any], name: str) -> Any:  # noqa: ANN401 - 
     return True if True in found else UNKNOWN if UNKNOWN in found else False
 
 
-def _disks(resource: Resource, profile: Any) -> Iterator[Disk]:  # noqa: ANN401 - JSON
+def _disks(resource: Resource, profile: Value) -> Iterator[Disk]:
     """Yield the managed disks, which are always encrypted at rest (learn.microsoft.com, disk-encryption)."""
     storage = at(profile, "storageProfile")
     disks = [("os", at(storage, "osDisk"))]

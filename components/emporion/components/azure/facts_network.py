@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.azure.facts_common import common
 from emporion.market.fact_values import of
 from emporion.market.facts import AuditLog, Budget, Fact, FlowLog, Grant, Ingress, LogGroup
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
 __all__ = ["NETWORK"]
 
@@ -24,7 +23,7 @@ SUBSCRIPTION_STEPS = 3
 """A scope of so many steps is a whole subscription: `/subscriptions/<id>`."""
 
 
-def _openings(resource: Resource, rule: Any) -> Iterator[Ingress]:  # noqa: ANN401 - JSON
+def _openings(resource: Resource, rule: Value) -> Iterator[Ingress]:
     if rule is UNKNOWN:
         yield Ingress(**common(resource))
         return
@@ -46,7 +45,7 @@ def _span(text: object) -> tuple[int, int]:
     return (0, 65535) if first == "*" else (int(first), int(last or first))
 
 
-def _listed(rule: Any, name: str) -> list[Any]:  # noqa: ANN401 - JSON
+def _listed(rule: Value, name: str) -> list[Value]:
     found = at(rule, name)
     return found if isinstance(found, list) else [] if found in (None, "") else [found]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from emporion.components.azure.facts_common import common
 from emporion.market.fact_values import either, of, truth
 from emporion.market.facts import Bucket, Disk, Fact, FileSystem
-from emporion.market.resources import UNKNOWN, Others, Resource, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
 __all__ = ["STORAGE"]
 
@@ -69,7 +68,7 @@ def _disk(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     yield Disk(**common(resource), encrypted=True, own_key=own_key(resource.get("encryption", "diskEncryptionSetId")))
 
 
-def own_key(key: Any) -> bool:  # noqa: ANN401 - JSON
+def own_key(key: Value) -> bool:
     """Return whether a key is named, known or not."""
     return key is not None
 
