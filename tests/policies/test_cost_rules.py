@@ -31,9 +31,11 @@ def listed(instance_type: str, region: str, column: str) -> list[Decimal]:
 
 
 def machines(count: int, **changes: Any) -> Purchase:
-    values = {"provider": "aws", "region": "us-east-1", "variant": "p4d.24xlarge", "spot": False,
-              "max_usd_per_hour": None, "tags": {}} | changes  # fmt: skip
-    return Purchase(name="nodes", item=MACHINE, quantity=Decimal(count), **values)
+    values: dict[str, Any] = {
+        "provider": "aws", "region": "us-east-1", "variant": "p4d.24xlarge", "spot": False, "max_usd_per_hour": None,
+        "tags": {},
+    }  # fmt: skip
+    return Purchase(name="nodes", item=MACHINE, quantity=Decimal(count), **{**values, **changes})
 
 
 def stack(*facts: Fact) -> Stack:

@@ -51,6 +51,15 @@ CASES: list[tuple[Rule, type[Fact], dict[str, Any], list[str]]] = [
      ["one has EFA interfaces, but takes not all traffic from itself"]),
     (security.rdma_self_rules, SecurityGroup, {"all_in_from_itself": False, "fast": False}, []),
     (security.node_has_role, Node, {"role": False}, ["one has no role"]),
+    (security.image_pinned, Node, {"image": "canonical:ubuntu:server:latest"},
+     ["one starts from canonical:ubuntu:server:latest, which moves"]),
+    (security.image_pinned, Node, {"image": "resolve:ssm:/aws/service/ami"},
+     ["one starts from resolve:ssm:/aws/service/ami, which moves"]),
+    (security.store_protected, Bucket, {"protected": False}, ["one can be deleted with everything in it"]),
+    (security.store_expires, Bucket, {"expires": False}, ["one keeps everything for ever"]),
+    (security.rdma_placed_together, Node, {"placed_together": False},
+     ["one has RDMA interfaces and no placement group"]),
+    (security.rdma_placed_together, Node, {"placed_together": False, "fast_network": False}, []),
     (security.no_broad_role, Node, {"broad_role": True},
      ["one runs under the cloud's default identity with all rights"]),
 ]  # fmt: skip
@@ -74,8 +83,14 @@ def test_good_facts_pass_every_rule(kind: type[Fact], good: Callable[..., Any]) 
             assert rule(good(kind)) == [], rule.name
 
 
+def test_secure_boot_is_asked_for_only_where_it_is_wanted(good: Callable[..., Any]) -> None:
+    node = good(Node, secure_boot=False)
+    assert security.secure_boot(node) == []
+    assert security.secure_boot(node, wanted=True) == ["one boots without checking signatures"]
+
+
 def test_every_security_rule_has_a_case_that_breaks_it() -> None:
-    assert {one[0].name for one in CASES if one[3]} == {rule.name for rule in PACKS["security"]}
+    assert {one[0].name for one in CASES if one[3]} | {"secure-boot"} == {rule.name for rule in PACKS["security"]}
 
 
 def test_an_allowed_port_may_be_open_to_everywhere(good: Callable[..., Any]) -> None:

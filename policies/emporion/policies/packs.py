@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 
-from emporion.policies import cost, security, spot
+from emporion.policies import compliance, cost, security, spot
 from emporion.policies.rule import Rule
 
 __all__ = ["ALL", "PACKS", "PROFILES", "RULES", "pack_of"]
@@ -18,7 +18,7 @@ def _rules(module: ModuleType) -> tuple[Rule, ...]:
     return tuple(value for value in vars(module).values() if isinstance(value, Rule))
 
 
-_MODULES = {module.__name__.rpartition(".")[2]: _rules(module) for module in (cost, spot, security)}
+_MODULES = {module.__name__.rpartition(".")[2]: _rules(module) for module in (cost, spot, security, compliance)}
 PACKS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {**_MODULES, ALL: tuple(rule for rules in _MODULES.values() for rule in rules)}
 )

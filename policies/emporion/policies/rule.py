@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Any, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from emporion.market.facts import Fact
 from emporion.policies.stack import Stack
@@ -94,13 +95,13 @@ def _amounts(value: Any) -> Mapping[str, Decimal]:  # noqa: ANN401 - JSON
     return {_text(key): _amount(item) for key, item in value.items()}
 
 
-KINDS: Mapping[str, Kind] = {
-    "bool": Kind({"type": "boolean"}, "true or false", _truth),
-    "int": Kind({"type": "integer"}, "a whole number", _whole),
-    "Decimal": Kind({"type": ["number", "string"]}, "an amount, 0 or more", _amount),
-    "str": Kind({"type": "string"}, "a text", _text),
-    "Sequence[str]": Kind({"type": "array", "items": {"type": "string"}}, "a list of texts", _texts),
-    "Mapping[str, Decimal]": Kind({"type": "object"}, "an amount for each name", _amounts),
+KINDS: Mapping[Any, Kind] = {
+    bool: Kind({"type": "boolean"}, "true or false", _truth),
+    int: Kind({"type": "integer"}, "a whole number", _whole),
+    Decimal: Kind({"type": ["number", "string"]}, "an amount, 0 or more", _amount),
+    str: Kind({"type": "string"}, "a text", _text),
+    Sequence[str]: Kind({"type": "array", "items": {"type": "string"}}, "a list of texts", _texts),
+    Mapping[str, Decimal]: Kind({"type": "object"}, "an amount for each name", _amounts),
 }
 
 
@@ -167,7 +168,13 @@ def rule(
 
 
 def _kind(hint: Any) -> Kind:  # noqa: ANN401 - a type
-    """Return the kind of an annotation; `X | None` is X, whose default says that it is not set."""
-    name = str(hint).replace("typing.", "").replace("collections.abc.", "").replace("decimal.", "")
-    name = name.removeprefix("<class '").removesuffix("'>").replace(" | None", "")
-    return KINDS[name]
+    """Return the kind of an annotation; `X | None` is X, whose default says that it is not set.
+
+    Raises: TypeError: when no configuration can be read as it.
+    """
+    (inner, *rest) = [one for one in get_args(hint) if one is not NoneType] if NoneType in get_args(hint) else [hint]
+    if rest or inner not in KINDS:
+        known = ", ".join(getattr(one, "__name__", str(one)) for one in KINDS)
+        message = f"a rule's parameter is annotated as {hint}; allowed, with or without `| None`: {known}"
+        raise TypeError(message)
+    return KINDS[inner]

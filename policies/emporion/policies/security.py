@@ -259,3 +259,47 @@ def no_broad_role(node: Node) -> Iterator[str]:
     """No node runs under the cloud's default identity with all rights."""
     if node.broad_role:
         yield f"{node.name} runs under the cloud's default identity with all rights"
+
+
+@rule("image-pinned", severity=Severity.MEDIUM, fix="name the image's version or digest, not its newest one")
+def image_pinned(node: Node) -> Iterator[str]:
+    """Machines start from an image that stays the same: named by id, version or digest."""
+    image = node.image
+    if image and (image.lower().endswith((":latest", "/latest")) or "resolve:ssm:" in image):
+        yield f"{node.name} starts from {image}, which moves"
+
+
+@rule(
+    "store-protected",
+    severity=Severity.MEDIUM,
+    fix="set `protect`, and leave out what deletes a store together with its content",
+)
+def store_protected(bucket: Bucket) -> Iterator[str]:
+    """Stores are not deleted together with what is in them."""
+    if not bucket.protected:
+        yield f"{bucket.name} can be deleted with everything in it"
+
+
+@rule("store-expires", severity=Severity.LOW, fix="add a lifecycle rule for old objects, versions and broken uploads")
+def store_expires(bucket: Bucket) -> Iterator[str]:
+    """Something removes what is old from a store."""
+    if not bucket.expires:
+        yield f"{bucket.name} keeps everything for ever"
+
+
+@rule(
+    "rdma-placed-together",
+    severity=Severity.MEDIUM,
+    fix="put the machines into one placement group, else the fast network is slow or missing",
+)
+def rdma_placed_together(node: Node) -> Iterator[str]:
+    """Machines with a fast network stand near each other."""
+    if node.fast_network and not node.placed_together:
+        yield f"{node.name} has RDMA interfaces and no placement group"
+
+
+@rule("secure-boot", severity=Severity.LOW, fix="turn secure boot on where the image allows it", like=("CKV_GCP_39",))
+def secure_boot(node: Node, *, wanted: bool = False) -> Iterator[str]:
+    """Machines boot only what is signed, where that is wanted (GPU drivers then have to be signed too)."""
+    if wanted and not node.secure_boot:
+        yield f"{node.name} boots without checking signatures"
