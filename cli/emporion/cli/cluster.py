@@ -12,7 +12,7 @@ import click
 
 from emporion.cli import render
 from emporion.cli.context import now
-from emporion.cli.options import json_option, project_option, world_options, yes_option
+from emporion.cli.options import json_option, policies_option, project_option, world_options, yes_option
 from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import ExitCode, UserError
 
@@ -28,11 +28,15 @@ __all__ = ["down", "preview", "recover", "refresh", "ssh", "status", "up"]
 @click.command(short_help="Show what `up` would change.")
 @click.argument("target")
 @world_options
+@policies_option
 @project_option
 @json_option
-def preview(target: str, world: str | None, project: Path | None, as_json: bool) -> None:
-    """Show what `up TARGET` would change. TARGET is a stack or an intent file (planned and pinned first)."""
-    session = _session(target, world, project, as_json=as_json)
+def preview(target: str, world: str | None, policies: bool, project: Path | None, as_json: bool) -> None:
+    """Show what `up TARGET` would change. TARGET is a stack or an intent file (planned and pinned first).
+
+    Exit code 3: a mandatory rule of the policy packs is violated.
+    """
+    session = _session(target, world, project, as_json=as_json, policies=policies)
     _note_stale(session)
     session.pin()
     _done("preview", session, session.cluster.preview(), as_json=as_json)
@@ -42,14 +46,16 @@ def preview(target: str, world: str | None, project: Path | None, as_json: bool)
 @click.argument("target")
 @world_options
 @yes_option
+@policies_option
 @project_option
 @json_option
-def up(target: str, world: str | None, yes: bool, project: Path | None, as_json: bool) -> None:
+def up(target: str, world: str | None, yes: bool, policies: bool, project: Path | None, as_json: bool) -> None:
     """Make the cluster of TARGET: a stack, or an intent file (planned and pinned first).
 
-    Finishes what a killed run left behind, asks before it spends, changes nothing when nothing changed.
+    Finishes what a killed run left behind, asks before it spends, changes nothing when nothing changed. Nothing is made
+    while a mandatory rule of the policy packs is violated (exit code 3).
     """
-    session = _session(target, world, project, as_json=as_json)
+    session = _session(target, world, project, as_json=as_json, policies=policies)
     render.can_ask(yes=yes, where="emporion up")  # before anything is pinned or previewed for the question
     cluster = session.cluster
     for change in session.pinned.changes if session.pinned else ():
@@ -61,7 +67,7 @@ def up(target: str, world: str | None, yes: bool, project: Path | None, as_json:
             cluster.preview()
             render.confirm(_price(session), yes=yes, where="emporion up")
     session.pin()
-    _done("up", session, cluster.up(), as_json=as_json)
+    _done("up", session, cluster.up(previewed=not yes), as_json=as_json)
 
 
 @click.command(short_help="Read a stack's resources from the cloud into its state.")
@@ -191,10 +197,11 @@ def ssh(stack: str, node: str | None, project: Path | None) -> None:
     os.execvp(argv[0], list(argv))  # noqa: S606 - an argument list, no shell
 
 
-def _session(target: str, world: str | None, project: Path | None, *, as_json: bool) -> Session:
+def _session(target: str, world: str | None, project: Path | None, *, as_json: bool, policies: bool = False) -> Session:
     from emporion.cli.session import open_project, open_session
 
-    return open_session(target, project=open_project(project), world=world, as_json=as_json, now=now)
+    opened = open_project(project)
+    return open_session(target, project=opened, world=world, as_json=as_json, now=now, policies=policies)
 
 
 def _note_stale(session: Session) -> None:

@@ -30,6 +30,9 @@ SECTIONS = {
         "ssh": "emporion.cli.cluster:ssh",
         "down": "emporion.cli.cluster:down",
     },
+    "Judge": {
+        "policy": "emporion.cli.policy:policy",
+    },
     "Images": {
         "env": "emporion.cli.env:env",
         "driver": "emporion.cli.driver:driver",

@@ -13,6 +13,7 @@ from emporion.market.errors import UserError
 __all__ = [
     "json_option",
     "node_options",
+    "policies_option",
     "project_option",
     "rate_option",
     "wish_options",
@@ -23,6 +24,9 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
+policies_option = click.option(
+    "--policies/--no-policies", "policies", default=True, help="Judge by the policy packs (the default), or do not."
+)
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 rate_option = click.option(
     "--rate",

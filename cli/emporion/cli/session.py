@@ -15,6 +15,7 @@ from emporion.market.clouds import installed_clouds
 from emporion.market.errors import UserError, did_you_mean
 from emporion.operations.clusters import Cluster, open_cluster
 from emporion.operations.pinning import Pinned, choose_world, pin_stack, preview_pin
+from emporion.operations.policies import read_config
 from emporion.operations.project import Project, find_project
 from emporion.operations.pulumi import Pulumi
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from emporion.market.intent import Intent
     from emporion.market.plan import Plan
 
-__all__ = ["Session", "open_project", "open_session"]
+__all__ = ["Session", "open_project", "open_pulumi", "open_session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +46,44 @@ def open_project(folder: Path | None) -> Project:
 
 
 def open_session(
-    target: str, *, project: Project, world: str | None, as_json: bool, now: Callable[[], datetime]
+    target: str,
+    *,
+    project: Project,
+    world: str | None,
+    as_json: bool,
+    now: Callable[[], datetime],
+    policies: bool = False,
 ) -> Session:
     """Return the session for TARGET, a stack or an intent file; nothing is written yet but Emporion's own folders.
 
     Raises: UserError: when the target does not exist, cannot be planned, or contradicts its stack's world.
     """
     clouds = installed_clouds()
+    rules = read_config(project) if policies else None
     intent_path = _intent_file(target, project)
     if intent_path is None:
         project.require(target)
         chosen = choose_world(project, target, world)
-        return Session(open_cluster(_pulumi(project, chosen, as_json=as_json), target, clouds, render.note), None)
+        return Session(
+            open_cluster(open_pulumi(project, chosen, as_json=as_json), target, clouds, render.note, rules), None
+        )
     from emporion.market.intent import intent_hash, load_intent
 
     intent = load_intent(intent_path)
     stack = intent.name
     project.check_stack_name(stack)
     chosen = choose_world(project, stack, world)
-    pulumi = _pulumi(project, chosen, as_json=as_json)
+    pulumi = open_pulumi(project, chosen, as_json=as_json)
     config = project.read(stack)
     before = config.pinned(project.config_path(stack)) if config else None
     if before is not None and before.intent_hash == intent_hash(intent):
         render.note(
             f"{stack} is pinned since {before.planned_at}; emporion plan {target} --pin {stack} would re-plan it"
         )
-        return Session(open_cluster(pulumi, stack, clouds, render.note), None)
+        return Session(open_cluster(pulumi, stack, clouds, render.note, rules), None)
     pinned = preview_pin(project, stack, _plan(intent, now()), clouds=clouds, world=chosen)
     generation = config.generation if config else 0
-    return Session(Cluster(pulumi, stack, pinned.placement, generation, clouds, render.note), pinned)
+    return Session(Cluster(pulumi, stack, pinned.placement, generation, clouds, render.note, rules), pinned)
 
 
 def _plan(intent: Intent, now: datetime) -> Plan:
@@ -103,7 +113,7 @@ def _intent_file(target: str, project: Project) -> Path | None:
     return None
 
 
-def _pulumi(project: Project, world: str, *, as_json: bool) -> Pulumi:
+def open_pulumi(project: Project, world: str, *, as_json: bool) -> Pulumi:
     """Return Pulumi in a world, its engine installed and, locally, its stand-in plugins in place."""
     from emporion.cli.worlds import world_environ
 

@@ -21,6 +21,7 @@ from emporion.market.clouds import (
 )
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement, Place, output_name
+from emporion.operations.policies import pack_arguments, policy_problem, told, with_placement
 from emporion.operations.pulumi import Outcome, Pulumi
 from emporion.operations.recovery import WRAPPED, Recovered, recover
 
@@ -60,6 +61,8 @@ class Cluster:
     """Every installed one, by provider: what stands may be of another cloud than what is pinned now."""
     report: Callable[[str], None]
     """Takes one line at a time about what is going on."""
+    policies: Mapping[str, Any] | None = None
+    """How the policy packs are configured; None: none run."""
 
     def api(self, place: Place) -> CloudApi:
         """Return the API of a place."""
@@ -79,17 +82,34 @@ class Cluster:
     def preview(self) -> Outcome:
         """Show what `up` would change. Raises: UserError: when the engine or the program fails."""
         self.pulumi.ensure_stack(self.stack)
-        return self._judged("preview", self.pulumi.operate("preview", self.stack))
+        return self._under_policies("preview")
 
     def recover(self, *, always: bool = False) -> Recovered:
         """Bring the state in line with what a dead update left behind; `always`: look though the last one succeeded."""
         return recover(self.pulumi, self.stack, self.generation, self._api_of, self.report, always=always)
 
-    def up(self) -> Outcome:
-        """Make the cluster what its pin says; first finish what a killed update left behind."""
+    def up(self, *, previewed: bool = False) -> Outcome:
+        """Make the cluster what its pin says; first finish what a killed update left behind.
+
+        The policy packs judge the whole before anything is made; `previewed`: they did so a moment ago.
+        """
         self.recover()
         self._assert_quota()
-        return self._judged("up", self.pulumi.operate("up", self.stack, "--yes", "--skip-preview"))
+        if self.policies is not None and not previewed:
+            self.preview()
+        return self._under_policies("up", "--yes", "--skip-preview")
+
+    def _under_policies(self, operation: str, *arguments: str) -> Outcome:
+        """Run an operation with the policy packs, if they are on."""
+        if self.policies is None:
+            return self._judged(operation, self.pulumi.operate(operation, self.stack, *arguments))
+        config = with_placement(self.policies, self.placement)
+        with pack_arguments(config) as packs:
+            outcome = self.pulumi.operate(operation, self.stack, *arguments, *packs)
+        problem = None if outcome.succeeded else policy_problem(told(outcome, config), self.stack, operation)
+        if problem is not None and not outcome.interrupted:
+            raise problem
+        return self._judged(operation, outcome)
 
     def refresh(self) -> Outcome:
         """Read the resources from the cloud into the state."""
@@ -273,7 +293,13 @@ class Cluster:
         return again
 
 
-def open_cluster(pulumi: Pulumi, stack: str, clouds: Mapping[str, Cloud], report: Callable[[str], None]) -> Cluster:
+def open_cluster(
+    pulumi: Pulumi,
+    stack: str,
+    clouds: Mapping[str, Cloud],
+    report: Callable[[str], None],
+    policies: Mapping[str, Any] | None = None,
+) -> Cluster:
     """Return the cluster of an existing, pinned stack.
 
     Raises: UserError E-STACK: when there is no such stack; E-UNPINNED: when nothing is pinned to it; E-NO-COMPONENT:
@@ -290,7 +316,7 @@ def open_cluster(pulumi: Pulumi, stack: str, clouds: Mapping[str, Cloud], report
             f"emporion plan INTENT --pin {stack}",
         )
     assert_installed(placement, clouds, str(project.config_path(stack)))
-    return Cluster(pulumi, stack, placement, config.generation, clouds, report)
+    return Cluster(pulumi, stack, placement, config.generation, clouds, report, policies)
 
 
 def assert_installed(placement: PinnedPlacement, clouds: Mapping[str, Cloud], where: str) -> None:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -36,6 +36,8 @@ class Outcome:
     """Error diagnostics, in order, each once."""
     failed_urns: tuple[str, ...]
     interrupted: bool = False
+    policies: tuple[Mapping[str, Any], ...] = ()
+    """What policy packs found, as the engine tells it (`policyEvent`)."""
 
     @property
     def changed(self) -> int:
@@ -54,8 +56,6 @@ class Pulumi:
     output: IO[str]
     """Where Pulumi's own display goes: stdout, or stderr with --json."""
     colour: bool = False
-    extra: Sequence[str] = field(default=())
-    """Arguments of every operation (policy packs)."""
 
     def operate(self, command: str, stack: str, *arguments: str) -> Outcome:
         """Run `pulumi COMMAND` (up, preview, refresh, destroy), shown to the user, and return how it ended."""
@@ -68,7 +68,6 @@ class Pulumi:
                 "--event-log",
                 str(log),
                 *arguments,
-                *self.extra,
                 "--color",
                 "always" if self.colour else "never",
             ]
@@ -205,6 +204,7 @@ def _outcome(code: int, interrupted: bool, events: Iterator[dict[str, Any]]) -> 
     changes: dict[str, int] = {}
     errors: dict[str, None] = {}
     failed: list[str] = []
+    policies: list[Mapping[str, Any]] = []
     for event in events:
         if diagnostic := event.get("diagnosticEvent"):
             if diagnostic.get("severity") == "error" and not diagnostic.get("ephemeral"):
@@ -213,4 +213,6 @@ def _outcome(code: int, interrupted: bool, events: Iterator[dict[str, Any]]) -> 
             changes = {name: count for name, count in (summary.get("resourceChanges") or {}).items() if count}
         elif event.get("resOpFailedEvent"):
             failed.append(event["resOpFailedEvent"]["metadata"]["urn"])
-    return Outcome(code == 0, changes, tuple(errors), tuple(failed), interrupted)
+        elif violation := event.get("policyEvent"):
+            policies.append(violation)
+    return Outcome(code == 0, changes, tuple(errors), tuple(failed), interrupted, tuple(policies))

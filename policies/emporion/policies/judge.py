@@ -16,10 +16,16 @@ from emporion.policies.rule import Level, Rule
 from emporion.policies.settings import Exemption, Setting
 from emporion.policies.stack import Stack
 
-__all__ = ["Finding", "Verdict", "judge", "redacted"]
+__all__ = ["Finding", "Verdict", "judge", "redacted", "verdict_of"]
 
 SHORTEST_SECRET = 3
 """Shorter ones are cut out of a message only where they stand alone: they are part of too many words."""
+
+
+COULD_NOT = "could not be checked"
+BROKE = "the rule itself failed"
+EXEMPT = "exempt until"
+"""What messages of the verdicts begin with, or hold: the engine hands on nothing but texts."""
 
 
 class Verdict(StrEnum):
@@ -84,7 +90,7 @@ def _findings(rule: Rule, subject: Fact | Stack, setting: Setting, today: date) 
 
 
 def _allowed(exemption: Exemption) -> str:
-    return f"exempt until {exemption.until} by {exemption.owner}: {exemption.reason}"
+    return f"{EXEMPT} {exemption.until} by {exemption.owner}: {exemption.reason}"
 
 
 def _verdict(rule: Rule, subject: Fact | Stack, setting: Setting) -> tuple[Verdict, list[str]]:
@@ -97,10 +103,19 @@ def _verdict(rule: Rule, subject: Fact | Stack, setting: Setting) -> tuple[Verdi
         if messages:
             return Verdict.VIOLATED, messages
         what = error.field.replace("_", " ")
-        return Verdict.UNKNOWN, [f"could not be checked before something else is made: {what} of {error.fact.name}"]
+        return Verdict.UNKNOWN, [f"{COULD_NOT} before something else is made: {what} of {error.fact.name}"]
     except Exception as error:  # noqa: BLE001 - a rule may be anybody's; its fault must not take the others along
-        return Verdict.FAULT, [f"the rule itself failed with {type(error).__name__}: {error}"]
+        return Verdict.FAULT, [f"{BROKE} with {type(error).__name__}: {error}"]
     return Verdict.VIOLATED, messages
+
+
+def verdict_of(message: str) -> Verdict:
+    """Return the verdict that a message tells, for one that came back from the engine."""
+    if message.startswith(COULD_NOT):
+        return Verdict.UNKNOWN
+    if message.startswith(BROKE):
+        return Verdict.FAULT
+    return Verdict.EXEMPT if f"; {EXEMPT} " in message else Verdict.VIOLATED
 
 
 def redacted(message: str, secrets: Iterable[str]) -> str:

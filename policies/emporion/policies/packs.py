@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from emporion.policies import compliance, cost, security, spot
 from emporion.policies.rule import Rule
 
-__all__ = ["ALL", "PACKS", "PROFILES", "RULES", "pack_of"]
+__all__ = ["ALL", "PACKS", "PROFILES", "RULES", "pack_folder", "pack_of"]
 
 ALL = "all"
 
@@ -28,6 +29,11 @@ PROFILES = tuple(sorted({rule.profile for rule in PACKS[ALL] if rule.profile is 
 """Compliance profiles that can be chosen."""
 
 
+def pack_folder(name: str) -> Path:
+    """Return the folder of a pack, as `pulumi preview --policy-pack` takes it."""
+    return Path(__file__).with_name("templates") / "packs" / name
+
+
 def pack_of(rule: Rule) -> str:
-    """Return the pack that a rule belongs to."""
+    """Return the name of the pack that a rule belongs to."""
     return next(name for name, rules in _MODULES.items() if rule in rules)

@@ -58,6 +58,16 @@ class Review:
         found = self._judged(self._facts(resource, None))
         return [one for one in found if one.verdict is not Verdict.UNKNOWN and self._is_news(one)]
 
+    def asked_later(self, resource: Resource) -> list[str]:
+        """Return the rules that one resource does not answer: of its facts none is their subject, or not all known."""
+        facts = self._facts(resource, None)
+        unknown = {one.rule.name for one in self._judged(facts) if one.verdict is Verdict.UNKNOWN}
+        return [
+            rule.name
+            for rule in self._rules
+            if rule.name in unknown or not any(isinstance(fact, rule.subject) for fact in facts)
+        ]
+
     def stack(self, resources: Sequence[Resource]) -> list[Finding]:
         """Return what else is found in the whole stack.
 

@@ -20,6 +20,10 @@ COMPLIANCE = "emporion:compliance"
 """The stack's configuration key that chooses a profile."""
 
 
+CHOSEN = "EMPORION_COMPLIANCE"
+"""The variable by which `emporion policy check --profile` chooses one."""
+
+
 def run(pack: str, environ: Mapping[str, str], today: date) -> None:
     """Serve a pack to the engine until it ends the process."""
     rules = PACKS[pack]
@@ -34,7 +38,7 @@ def run(pack: str, environ: Mapping[str, str], today: date) -> None:
 
 
 def stack_profiles(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the compliance profiles that the stack's configuration chooses."""
+    """Return the compliance profiles that the stack's configuration, or who started it, chooses."""
     config = json.loads(environ.get("PULUMI_CONFIG") or "{}") or {}
-    chosen = str(config.get(COMPLIANCE, "")).replace(",", " ").split()
+    chosen = f"{config.get(COMPLIANCE, '')} {environ.get(CHOSEN, '')}".replace(",", " ").split()
     return frozenset(chosen) & frozenset(PROFILES)

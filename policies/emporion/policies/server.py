@@ -37,6 +37,7 @@ SEVERITIES = {
 }
 SIZE_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 WORKERS = 4
+LATER = "not about such a resource, or judged with the whole stack"
 Request = Any
 Context = Any
 Base: Any = analyzer_pb2_grpc.AnalyzerServicer
@@ -93,7 +94,14 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
             protect=request.options.protect,
         )
         with self._lock:
-            return self._response(self._opened({}, context).resource(resource, secrets))
+            review = self._opened({}, context)
+            response = self._response(review.resource(resource, secrets))
+            later = review.asked_later(resource)
+        told = {one.policyName for one in response.diagnostics}
+        response.not_applicable.extend(
+            analyzer_pb2.PolicyNotApplicable(policy_name=name, reason=LATER) for name in later if name not in told
+        )
+        return response
 
     def AnalyzeStack(self, request: Request, context: Context) -> Any:  # noqa: ANN401
         """Judge the whole stack."""

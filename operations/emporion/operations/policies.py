@@ -1,0 +1,100 @@
+"""Policy packs in the life of a stack: which run, how they are configured, what they found."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from emporion.market.errors import ExitCode, UserError
+from emporion.market.pin import PinnedPlacement
+from emporion.operations.project import Project
+from emporion.operations.pulumi import Outcome
+from emporion.policies.judge import Verdict
+from emporion.policies.packs import ALL, PACKS, PROFILES, pack_folder
+from emporion.policies.report import Told, from_event
+from emporion.policies.rule import Level
+from emporion.policies.settings import LEVEL, read_settings
+
+__all__ = ["CONFIG_NAME", "pack_arguments", "policy_problem", "read_config", "told", "with_placement"]
+
+CONFIG_NAME = "policies.json"
+"""The file of a project, beside its Pulumi.yaml; `pulumi preview --policy-pack-config` takes the same."""
+RENEW = "spot-auto-renew"
+
+
+def read_config(project: Project, given: Path | None = None) -> dict[str, Any]:
+    """Return the configuration of the rules: of a file that is `given`, else the project's, else none.
+
+    Raises: UserError E-POLICY-CONFIG: when it is no JSON or not what the rules take.
+    """
+    path = given or project.directory / CONFIG_NAME
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if given is None:
+            return {}
+        raise UserError("E-POLICY-CONFIG", f"{path} does not exist", str(path), "name an existing file") from None
+    except (OSError, ValueError) as error:
+        raise UserError(
+            "E-POLICY-CONFIG",
+            f"{path.name} is no JSON: {error}",
+            str(path),
+            "mend it; emporion policy list shows rules",
+        ) from error
+    read_settings(document, PACKS[ALL], profiles=PROFILES, where=str(path))
+    return dict(document)
+
+
+def with_placement(config: Mapping[str, Any], placement: PinnedPlacement) -> dict[str, Any]:
+    """Return a configuration that knows what the pinned intent allows by itself: a spot fallback within its budget."""
+    budget = (placement.intent.get("cost_control") or {}).get("max_hourly_usd")
+    allowed: dict[str, Any] = {"spot_fallback": placement.spot_fallback == "true"}
+    if budget is not None:
+        allowed["max_usd_per_hour"] = budget
+    own = config.get(RENEW, {})
+    own = own if isinstance(own, Mapping) else {LEVEL: own}
+    return {**config, RENEW: {**allowed, **own}}
+
+
+@contextmanager
+def pack_arguments(config: Mapping[str, Any], pack: str = ALL) -> Iterator[Sequence[str]]:
+    """Give the arguments with which `pulumi preview` and `up` run a pack."""
+    with tempfile.TemporaryDirectory(prefix="emporion-") as folder:
+        path = Path(folder) / CONFIG_NAME
+        rules = {rule.name for rule in PACKS[pack]}
+        mine = {name: setting for name, setting in config.items() if name in rules or name == "all"}
+        path.write_text(json.dumps(mine), encoding="utf-8")
+        yield ("--policy-pack", str(pack_folder(pack)), "--policy-pack-config", str(path))
+
+
+def told(outcome: Outcome, config: Mapping[str, Any], profiles: Sequence[str] = ()) -> list[Told]:
+    """Return what the packs found in an operation, what stops it first."""
+    settings = read_settings(config, PACKS[ALL], profiles=profiles)
+    levels: dict[str, Level] = {name: setting.level for name, setting in settings.items()}
+    found = {from_event(event, levels) for event in outcome.policies}
+    return sorted(found, key=lambda one: one.order)
+
+
+def policy_problem(found: Sequence[Told], stack: str, operation: str) -> UserError | None:
+    """Return why the packs stop an operation; None: they do not."""
+    stopping = [one for one in found if one.stops and one.verdict is not Verdict.UNKNOWN]
+    if not stopping:
+        return None
+    first = stopping[0]
+    more = f", and {len(stopping) - 1} more" if len(stopping) > 1 else ""
+    made = (
+        f"; what was made before stands: emporion down {stack} rolls it back, emporion up {stack} goes on"
+        if operation == "up"
+        else ""
+    )
+    return UserError(
+        "E-POLICY",
+        f"{first.rule}: {first.message}{more}",
+        first.urn.split("::", 2)[-1] or stack,
+        f"{first.fix}{made}; emporion policy explain {first.rule} tells how to configure or exempt it",
+        ExitCode.INFEASIBLE,
+    )

@@ -1,0 +1,8 @@
+"""The pack `cost` as the engine starts it."""
+
+import os
+from datetime import UTC, datetime
+
+from emporion.policies.run import run
+
+run("cost", os.environ, datetime.now(UTC).date())

@@ -1,0 +1,8 @@
+"""The pack `spot` as the engine starts it."""
+
+import os
+from datetime import UTC, datetime
+
+from emporion.policies.run import run
+
+run("spot", os.environ, datetime.now(UTC).date())
