@@ -81,7 +81,7 @@ def test_who_renews_spot() -> None:
     assert spot["once"].renews is spot["once"].falls_back is spot["template"].renews is None
     assert spot["again"].renews == spot["old"].renews == "a persistent spot request"
     assert spot["again"].max_usd_per_hour == Decimal("0.5")
-    assert "Auto Scaling group" in spot["group"].renews
+    assert spot["group"].renews == "an Auto Scaling group that replaces what was interrupted"
     assert spot["group"].falls_back is None
     assert spot["group"].count == spot["template"].count == 4
     assert spot["mix"].falls_back == "a mixed-instances policy with 50 % on demand above 0"
@@ -119,7 +119,7 @@ def test_a_reservation_is_paid_for_once() -> None:
         made("node", INSTANCE, {"launchTemplate": ["template"]}, launchTemplate={"id": UNKNOWN}),
     )
     machines = [fact for fact in found if isinstance(fact, Purchase) and fact.item == "machine"]
-    assert [(fact.name, fact.quantity) for fact in machines] == [("block", 2)]
+    assert [(fact.name, fact.quantity) for fact in machines] == [("block", Decimal(2))]
 
 
 @pytest.mark.parametrize(

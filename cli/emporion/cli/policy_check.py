@@ -12,7 +12,7 @@ import click
 
 from emporion.cli import render
 from emporion.cli.context import environment, now
-from emporion.cli.options import project_option
+from emporion.cli.options import json_option, project_option
 from emporion.cli.policy_list import assert_pack, pack_option
 from emporion.market.errors import ExitCode, UserError
 
@@ -41,6 +41,7 @@ _MARKS = {"violated": "!", "unknown": "?", "fault": "✗", "exempt": "-"}
     show_default=True, help="How to print what was found.",
 )  # fmt: skip
 @project_option
+@json_option
 def check(
     stack: str | None,
     preview_file: Path | None,
@@ -50,6 +51,7 @@ def check(
     allow_unknown: bool,
     form: str,
     project: Path | None,
+    as_json: bool,
 ) -> int:
     """Judge STACK by the policy packs under the real engine, or a preview file without it.
 
@@ -68,7 +70,7 @@ def check(
         found = _of_file(preview_file, pack, _config(config, project), profiles)
     else:
         found = _of_stack(str(stack), pack, config, profiles, project)
-    return show(found, form, allow_unknown=allow_unknown)
+    return show(found, "json" if as_json else form, allow_unknown=allow_unknown)
 
 
 def show(found: Sequence[Told], form: str, *, allow_unknown: bool) -> int:
@@ -83,7 +85,15 @@ def show(found: Sequence[Told], form: str, *, allow_unknown: bool) -> int:
         click.echo("nothing found")
     else:
         rows = [
-            (_MARKS[one.verdict.value], one.rule, one.level.value, one.severity, one.message, one.fix) for one in found
+            (
+                "✗" if one.stops and one.verdict.value == "violated" else _MARKS[one.verdict.value],
+                one.rule,
+                one.level.value,
+                one.severity,
+                one.message,
+                one.fix,
+            )
+            for one in found
         ]
         heads = ["", "RULE", "LEVEL", "SEVERITY", "WHAT", "TRY"]
         click.echo(render.table(heads, rows, wrap=["WHAT", "TRY"]))

@@ -131,12 +131,16 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 @click.command(short_help="Print the folder of a pack, for `pulumi preview --policy-pack`.")
 @pack_option
-def path(pack: str) -> None:
+@json_option
+def path(pack: str, as_json: bool) -> None:
     """Print the folder of a pack: pulumi preview --policy-pack "$(emporion policy path)"."""
     from emporion.policies.packs import pack_folder
 
     assert_pack(pack)
-    click.echo(pack_folder(pack))
+    if as_json:
+        render.json_out("emporion.pack/1", {"pack": pack, "path": str(pack_folder(pack))})
+    else:
+        click.echo(pack_folder(pack))
 
 
 def assert_pack(pack: str) -> None:

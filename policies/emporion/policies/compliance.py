@@ -23,6 +23,23 @@ from emporion.market.facts import (
 from emporion.policies.rule import Level, Severity, rule
 from emporion.policies.stack import Stack
 
+__all__ = [
+    "approved_providers",
+    "approved_regions",
+    "hipaa_audit_log",
+    "hipaa_bucket_own_key",
+    "hipaa_bucket_versioned",
+    "hipaa_disk_own_key",
+    "hipaa_file_system_own_key",
+    "hipaa_flow_logs",
+    "hipaa_isolated",
+    "hipaa_log_own_key",
+    "hipaa_log_retention",
+    "hipaa_no_loose_address",
+    "hipaa_no_public_address",
+    "hipaa_regions_listed",
+]
+
 HIPAA = "hipaa"
 KEPT_DAYS = 2190
 """Six years (164.316(b)(2)(i))."""

@@ -12,6 +12,18 @@ from emporion.market.money import money_text
 from emporion.policies.rule import Level, Severity, rule
 from emporion.policies.stack import Stack
 
+__all__ = [
+    "budget_object",
+    "cost_tags",
+    "data_near_compute",
+    "gpu_type_allowed",
+    "hourly_cost_ceiling",
+    "idle_shutdown",
+    "monthly_cost_ceiling",
+    "pool_cost_ceiling",
+    "team_cost_ceiling",
+]
+
 POOL_TAG = "emporion-pool"
 TEAM_TAG = "team"
 

@@ -18,6 +18,32 @@ from emporion.market.facts import (
 )
 from emporion.policies.rule import Level, Severity, rule
 
+__all__ = [
+    "bucket_encrypted",
+    "bucket_not_public",
+    "bucket_tls_only",
+    "disk_encrypted",
+    "file_system_encrypted",
+    "file_system_encrypted_in_transit",
+    "gpu_node_no_assigned_address",
+    "gpu_node_no_public_ip",
+    "image_pinned",
+    "metadata_session_tokens",
+    "no_broad_role",
+    "no_long_lived_keys",
+    "no_public_ingress",
+    "no_public_ssh",
+    "no_secrets_in_user_data",
+    "no_shared_keys",
+    "no_wildcard_rights",
+    "node_has_role",
+    "rdma_placed_together",
+    "rdma_self_rules",
+    "secure_boot",
+    "store_expires",
+    "store_protected",
+]
+
 ADMIN_PORTS = {22: "SSH", 3389: "RDP"}
 ANYWHERE_PREFIX_BITS = 1
 """Two halves of the address space are the whole of it, written differently."""

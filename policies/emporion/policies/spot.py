@@ -11,6 +11,15 @@ from emporion.market.money import money_text
 from emporion.policies.rule import Level, Severity, rule
 from emporion.policies.stack import Stack
 
+__all__ = [
+    "locked_bucket_unique_keys",
+    "spot_auto_renew",
+    "spot_checkpoint_path",
+    "spot_interruption_explicit",
+    "spot_numeric_price",
+    "spot_price_ceiling",
+]
+
 TEMPLATES = ("{run}", "{step}")
 """What makes the key of a checkpoint its own."""
 
