@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from desk import Desk, make_desk
 
 pytestmark = pytest.mark.engine
 
-BROKEN = {
+BROKEN: dict[str, dict[str, Any]] = {
     "cost": {"hourly-cost-ceiling": {"max_usd_per_hour": 1}},
     "spot": {"spot-checkpoint-path": "mandatory"},
     "security": {"metadata-session-tokens": {"max_hops": 1}},

@@ -123,7 +123,7 @@ def review(today: date) -> Review:
 def test_what_one_resource_does_not_tell_the_whole_stack_does_and_once(today: date) -> None:
     open_review = review(today)
     resource = Resource("urn:pulumi:dev::p::t::disk", "t", {})
-    assert open_review.resource(resource) == []
+    assert open_review.resource(resource) == ([], ["disk-encrypted"])
     assert [one.message for one in open_review.stack([resource])] == ["disk is not encrypted"]
     assert open_review.stack([resource]) == []
 

@@ -61,15 +61,17 @@ def judge(
     secrets: Iterable[str] = (),
 ) -> Iterator[Finding]:
     """Yield what the rules that are on find wrong with subjects; texts of `secrets` never stand in a message."""
+    by_kind: dict[type, list[Fact | Stack]] = {}
+    for subject in subjects:
+        by_kind.setdefault(type(subject), []).append(subject)
     hidden = sorted(set(secrets), key=lambda text: (-len(text), text))
     for rule in rules:
         setting = settings[rule.name]
         if setting.level is Level.DISABLED:
             continue
-        for subject in subjects:
-            if isinstance(subject, rule.subject):
-                for finding in _findings(rule, subject, setting, today):
-                    yield replace(finding, message=redacted(finding.message, hidden))
+        for subject in by_kind.get(rule.subject, ()):
+            for finding in _findings(rule, subject, setting, today):
+                yield replace(finding, message=redacted(finding.message, hidden))
 
 
 def _findings(rule: Rule, subject: Fact | Stack, setting: Setting, today: date) -> Iterator[Finding]:

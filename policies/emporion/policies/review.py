@@ -51,22 +51,23 @@ class Review:
         self._secrets: set[str] = set()
         self._told: set[tuple[str, str, str]] = set()
 
-    def resource(self, resource: Resource, secrets: Iterable[str] = ()) -> list[Finding]:
-        """Return what is found in one resource before it is made."""
+    def resource(self, resource: Resource, secrets: Iterable[str] = ()) -> tuple[list[Finding], list[str]]:
+        """Return what is found in one resource before it is made, and the rules that it alone does not answer.
+
+        Those are the rules that none of its facts is about, and those that ask for what is not known yet.
+        """
         self._secrets.update(secrets)
         self._seen[resource.urn] = resource
-        found = self._judged(self._facts(resource, None))
-        return [one for one in found if one.verdict is not Verdict.UNKNOWN and self._is_news(one)]
-
-    def asked_later(self, resource: Resource) -> list[str]:
-        """Return the rules that one resource does not answer: of its facts none is their subject, or not all known."""
         facts = self._facts(resource, None)
-        unknown = {one.rule.name for one in self._judged(facts) if one.verdict is Verdict.UNKNOWN}
-        return [
-            rule.name
-            for rule in self._rules
-            if rule.name in unknown or not any(isinstance(fact, rule.subject) for fact in facts)
-        ]
+        found = self._judged(facts)
+        unknown = {one.rule.name for one in found if one.verdict is Verdict.UNKNOWN}
+        kinds = {type(fact) for fact in facts}
+        later = [rule.name for rule in self._rules if rule.subject not in kinds or rule.name in unknown]
+        return [one for one in found if one.verdict is not Verdict.UNKNOWN and self._is_news(one)], later
+
+    def seen(self, urn: str) -> Resource | None:
+        """Return a resource that was looked at one by one."""
+        return self._seen.get(urn)
 
     def stack(self, resources: Sequence[Resource]) -> list[Finding]:
         """Return what else is found in the whole stack.

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -17,6 +18,7 @@ from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
 
 from emporion.market.errors import UserError
+from emporion.market.resources import Resource
 from emporion.policies.judge import Finding, Verdict
 from emporion.policies.review import Review, read_resource
 from emporion.policies.rule import Level, Rule, Severity
@@ -94,10 +96,9 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
             protect=request.options.protect,
         )
         with self._lock:
-            review = self._opened({}, context)
-            response = self._response(review.resource(resource, secrets))
-            later = review.asked_later(resource)
-        told = {one.policyName for one in response.diagnostics}
+            found, later = self._opened({}, context).resource(resource, secrets)
+        response = self._response(found)
+        told = {one.rule.name for one in found}
         response.not_applicable.extend(
             analyzer_pb2.PolicyNotApplicable(policy_name=name, reason=LATER) for name in later if name not in told
         )
@@ -105,19 +106,9 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
 
     def AnalyzeStack(self, request: Request, context: Context) -> Any:  # noqa: ANN401
         """Judge the whole stack."""
-        resources = [
-            read_resource(
-                one.urn,
-                one.type,
-                _values(one.properties),
-                provider=_values(one.provider.properties),
-                references={name: list(found.urns) for name, found in one.propertyDependencies.items()},
-                protect=one.options.protect,
-            )[0]
-            for one in request.resources
-        ]
+        review = self._opened({}, context)
         with self._lock:
-            return self._response(self._opened({}, context).stack(resources))
+            return self._response(review.stack([_of_stack(one, review) for one in request.resources]))
 
     def Remediate(self, _request: Request, _context: Context) -> Any:  # noqa: ANN401
         """Change nothing: rules say what is wrong, the program stays the only author."""
@@ -154,6 +145,23 @@ class Servicer(Base):  # type: ignore[misc]  # generated without types
             enforcementLevel=LEVELS[level],
             severity=SEVERITIES[finding.rule.severity],
         )
+
+
+def _of_stack(one: Any, review: Review) -> Resource:  # noqa: ANN401 - the protocol's AnalyzerResource
+    """Return a resource of the stack; the values of one that was judged by itself are known."""
+    references = {name: tuple(found.urns) for name, found in one.propertyDependencies.items() if found.urns}
+    seen = review.seen(one.urn)
+    if seen is not None:
+        return replace(seen, references=references)
+    resource, _ = read_resource(
+        one.urn,
+        one.type,
+        _values(one.properties),
+        provider=_values(one.provider.properties),
+        references=references,
+        protect=one.options.protect,
+    )
+    return resource
 
 
 def _info(rule: Rule, level: Level) -> Any:  # noqa: ANN401
