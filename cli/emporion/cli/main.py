@@ -34,6 +34,7 @@ SECTIONS = {
         "policy": "emporion.cli.policy:policy",
     },
     "Images": {
+        "image": "emporion.cli.image:image",
         "env": "emporion.cli.env:env",
         "driver": "emporion.cli.driver:driver",
     },

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from emporion.images.bases import base_pythons, devel_base, runtime_base
+from emporion.images.build_plan import flash_archs, torch_archs
 from emporion.images.cuda import Route, least_driver
 from emporion.images.fabric import Setting, efa, efa_warning, fabric_of, node_settings, packages_of
 from emporion.images.frameworks import wheel_cuda
@@ -20,11 +21,11 @@ from emporion.images.node import Node, architecture, node_of
 from emporion.images.recipe import Recipe
 from emporion.images.solve import Verdict, solve
 from emporion.images.tables import rows
-from emporion.images.versions import Version, dotted
+from emporion.images.versions import dotted
 from emporion.images.wish import Wish, wish_of
 from emporion.market.errors import ExitCode, UserError
 
-__all__ = ["HEALTH_CHECK", "Rendered", "render", "wish_for"]
+__all__ = ["HEALTH_CHECK", "Rendered", "labels_of_recipe", "render", "wish_for"]
 
 HEALTH_CHECK = "healthcheck.py"
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -70,8 +71,10 @@ def render(recipe: Recipe, health_check: str) -> Rendered:
     found = verdict.combination if verdict else None
     values = {**_common(recipe, node), **(_framework(found, node) if found else _NO_FRAMEWORK)}
     values["base"] = recipe.base or runtime_base(found.candidate.python if found else base_pythons()[0], node.machine)
-    values["base_tag"] = values["base"].partition("@")[0]
-    values["labels"] = _labels(recipe, found, node, values["base"])
+    values["base_tag"], _, digest = values["base"].partition("@")
+    based = {"org.opencontainers.image.base.name": values["base_tag"], "org.opencontainers.image.base.digest": digest}
+    labels = {**_labels(recipe, found, node), **based}
+    values["labels"] = [f'{name}="{value}"' for name, value in sorted(labels.items())]
     values["env"] = _environment(recipe, found, node)
     files = {
         "Dockerfile": _template("Dockerfile.j2").render(values),
@@ -130,8 +133,8 @@ def _common(recipe: Recipe, node: Node) -> dict[str, Any]:
         "build_pins": _pins("build"),
         "kernel_pins": _pins("kernels"),
         "archs": " ".join(sm_name(sm) for sm in node.sms),
-        "torch_archs": _torch_archs(node),
-        "flash_archs": ";".join(str(_flash_arch(sm)) for sm in node.sms),
+        "torch_archs": torch_archs(node),
+        "flash_archs": flash_archs(node),
     }
 
 
@@ -157,21 +160,16 @@ def _framework(found: Combination, node: Node) -> dict[str, Any]:
     }
 
 
-def _torch_archs(node: Node) -> str:
-    return ";".join(dotted(sm) for sm in node.sms)
+def labels_of_recipe(recipe: Recipe) -> dict[str, str]:
+    """Return the labels that the image of a recipe will have. Raises: UserError: as `render`."""
+    node = node_of(recipe.gpu, recipe.driver, recipe.arch)
+    verdict = _solved(recipe, node) if recipe.framework == "pytorch" else None
+    return _labels(recipe, verdict.combination if verdict else None, node)
 
 
-def _flash_arch(sm: Version) -> int:
-    """Return the number that flash-attn's build takes: code for 8.0 runs on every 8.x, and so on."""
-    return sm[0] * 10
-
-
-def _labels(recipe: Recipe, found: Combination | None, node: Node, base: str) -> list[str]:
-    tag, _, digest = base.partition("@")
+def _labels(recipe: Recipe, found: Combination | None, node: Node) -> dict[str, str]:
     labels = {
         "org.opencontainers.image.title": f"{recipe.gpu} on {recipe.cloud}",
-        "org.opencontainers.image.base.name": tag,
-        "org.opencontainers.image.base.digest": digest,
         "emporion.gpu": recipe.gpu,
         "emporion.cloud": recipe.cloud,
         "emporion.archs": " ".join(sm_name(sm) for sm in node.sms),
@@ -184,7 +182,7 @@ def _labels(recipe: Recipe, found: Combination | None, node: Node, base: str) ->
         labels["emporion.driver"] = least_driver(cuda) if found.route is not Route.COMPAT else "compat-layer"
         if found.flash or found.flash_source:
             labels["emporion.flash-attn"] = found.flash.version if found.flash else str(found.flash_source)
-    return [f'{name}="{value}"' for name, value in sorted(labels.items())]
+    return labels
 
 
 def _environment(recipe: Recipe, found: Combination | None, node: Node) -> list[str]:
@@ -192,7 +190,7 @@ def _environment(recipe: Recipe, found: Combination | None, node: Node) -> list[
     groups = {"always"} | ({"deterministic"} if recipe.deterministic else set())
     env = {row["name"]: row["value"] for row in rows("settings.csv") if row["group"] in groups}
     env["PATH"] = "/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    env["TORCH_CUDA_ARCH_LIST"] = _torch_archs(node)
+    env["TORCH_CUDA_ARCH_LIST"] = torch_archs(node)
     env["EMPORION_FP8"] = str(int(all(architecture(gpu).fp8 for gpu in node.gpus)))
     if found is not None and found.route is Route.COMPAT:
         env["NVIDIA_DISABLE_REQUIRE"] = "1"

@@ -18,7 +18,7 @@ from emporion.images.node import Node, architecture
 from emporion.images.versions import dotted, version
 from emporion.images.wish import Candidate, Wish, candidates
 
-__all__ = ["Alternative", "Lowered", "Verdict", "solve"]
+__all__ = ["Alternative", "Lowered", "Verdict", "driver_needed", "solve"]
 
 Status = Literal["ok", "lowered", "blocked", "unknown"]
 
@@ -152,7 +152,7 @@ def _other_driver(wish: Wish, node: Node) -> list[Alternative]:
     """Return the least driver with which a wish would be possible."""
     bare = replace(node, driver=None, driver_text=None)
     judged = (judge(candidate, wish, bare) for candidate in candidates(wish))
-    able = [(_least(one, node), one) for one in judged if isinstance(one, Combination)]
+    able = [(driver_needed(one, node), one) for one in judged if isinstance(one, Combination)]
     if not able:
         return []
     least = min(able, key=lambda one: version(one[0]))[0]
@@ -161,7 +161,7 @@ def _other_driver(wish: Wish, node: Node) -> list[Alternative]:
     return [Alternative(f"install driver {least} or later{f', R{last} at the latest' if last else ''}", best)]
 
 
-def _least(combination: Combination, node: Node) -> str:
+def driver_needed(combination: Combination, node: Node) -> str:
     """Return the least driver that runs a combination on the node's GPU."""
     least = least_driver(wheel_cuda(combination.candidate.wheel))
     floors = [dotted(own) for gpu in node.gpus if (own := architecture(gpu).min_driver)]
@@ -181,5 +181,5 @@ def _warnings(found: Combination, node: Node) -> list[str]:
         met = [bug for bug, unknown in matching(host) if not unknown]
         warnings += [f"driver {node.driver_text} is known to be bad ({bug.id}): {bug.effect}; {bug.fix}" for bug in met]
     if node.driver is None:
-        warnings.append(f"the driver is not known: it needs {_least(found, node)} or later")
+        warnings.append(f"the driver is not known: it needs {driver_needed(found, node)} or later")
     return warnings

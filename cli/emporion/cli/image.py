@@ -1,0 +1,28 @@
+"""`emporion image`: what runs on the nodes."""
+
+from __future__ import annotations
+
+import click
+
+from emporion.cli.lazy import LazyGroup
+
+__all__ = ["image"]
+
+
+@click.group(
+    cls=LazyGroup,
+    sections={
+        "Make": {
+            "render": "emporion.cli.image_render:render",
+            "compile-kernels": "emporion.cli.image_parts:compile_kernels",
+            "inject-driver-compat": "emporion.cli.image_parts:inject_driver_compat",
+            "healthcheck": "emporion.cli.image_render:healthcheck",
+        },
+        "Check": {
+            "check": "emporion.cli.image_check:check",
+        },
+    },
+    short_help="Make, build and check the images that run on GPU nodes.",
+)
+def image() -> None:
+    """Make, build and check images: the right CUDA, torch, kernels and fabric for a GPU, its driver and a cloud."""

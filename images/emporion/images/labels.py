@@ -1,0 +1,108 @@
+"""What an image says that it holds: the labels of a recipe, of a rendered folder, or of a built image on this disk."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emporion.market.errors import UserError
+
+__all__ = ["ImageFacts", "facts_of", "labels_of_archive", "labels_of_folder"]
+
+_LABEL = re.compile(r'([a-z.-]+)="([^"]*)"')
+_MOST_BYTES = 16 << 20
+"""A manifest or a configuration is some kilobytes; what is larger is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """The labels that recipes write; None: the image does not say."""
+
+    gpu: str | None
+    machine: str | None
+    torch: str | None
+    """`2.8.0+cu128`."""
+    flash_attn: str | None
+    archs: tuple[str, ...]
+    """What it was made for, as `sm_90`."""
+    compat_layer: bool
+
+
+def facts_of(labels: Mapping[str, str], where: str) -> ImageFacts:
+    """Return what labels say. Raises: UserError E-LABELS: when none of them is a recipe's."""
+    if not any(name.startswith("emporion.") for name in labels):
+        what = "the image says nothing of what it holds"
+        raise UserError("E-LABELS", what, where, "build it with `emporion image build`, or name its recipe")
+    return ImageFacts(
+        labels.get("emporion.gpu"),
+        labels.get("emporion.machine"),
+        labels.get("emporion.torch"),
+        labels.get("emporion.flash-attn"),
+        tuple(labels.get("emporion.archs", "").split()),
+        labels.get("emporion.driver") == "compat-layer",
+    )
+
+
+def labels_of_folder(folder: Path) -> dict[str, str]:
+    """Return the labels of a rendered folder, or of an OCI layout.
+
+    Raises: UserError E-IMAGE-FILE: when it is neither.
+    """
+    dockerfile, index = folder / "Dockerfile", folder / "index.json"
+    try:
+        if dockerfile.is_file():
+            return dict(_LABEL.findall(dockerfile.read_text(encoding="utf-8")))
+        if index.is_file():
+            return _labels_of_layout(lambda name: (folder / name).read_bytes(), folder)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(folder, str(error)) from None
+    raise _unreadable(folder, "there is neither a Dockerfile nor an index.json in it")
+
+
+def labels_of_archive(path: Path) -> dict[str, str]:
+    """Return the labels of an image in an OCI archive.
+
+    Raises: UserError E-IMAGE-FILE: when it is none.
+    """
+    try:
+        with tarfile.open(path) as archive:
+
+            def read(name: str) -> bytes:
+                member = archive.extractfile(name)
+                return member.read(_MOST_BYTES) if member is not None else b""
+
+            return _labels_of_layout(read, path)
+    except (OSError, tarfile.TarError, KeyError) as error:
+        raise _unreadable(path, str(error)) from None
+
+
+def _labels_of_layout(read: Callable[[str], bytes], path: Path) -> dict[str, str]:
+    """Return the labels of the first image of an OCI layout, whose files `read` returns."""
+    try:
+        document = json.loads(read("index.json"))
+        while "manifests" in document:
+            document = json.loads(_blob(read, document["manifests"][0]))
+        config: dict[str, Any] = json.loads(_blob(read, document["config"]))
+        return dict(config.get("config", {}).get("Labels") or {})
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise _unreadable(path, f"it is no OCI image: {error!r}") from None
+
+
+def _blob(read: Callable[[str], bytes], descriptor: Mapping[str, str]) -> bytes:
+    algorithm, _, digest = descriptor["digest"].partition(":")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        message = f"{descriptor['digest']} is no digest"
+        raise ValueError(message)
+    return read(f"blobs/{algorithm}/{digest}")
+
+
+def _unreadable(path: Path, why: str) -> UserError:
+    what = f"{path.name} cannot be read as an image: {why}"
+    return UserError(
+        "E-IMAGE-FILE", what, str(path), "name a recipe, a rendered folder, an OCI layout or an OCI archive"
+    )
