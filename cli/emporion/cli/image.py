@@ -14,12 +14,14 @@ __all__ = ["image"]
     sections={
         "Make": {
             "render": "emporion.cli.image_render:render",
+            "build": "emporion.cli.image_build:build",
             "compile-kernels": "emporion.cli.image_parts:compile_kernels",
             "inject-driver-compat": "emporion.cli.image_parts:inject_driver_compat",
             "healthcheck": "emporion.cli.image_render:healthcheck",
         },
         "Check": {
             "check": "emporion.cli.image_check:check",
+            "verify": "emporion.cli.image_build:verify",
         },
     },
     short_help="Make, build and check the images that run on GPU nodes.",

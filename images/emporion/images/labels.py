@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tarfile
@@ -12,9 +13,11 @@ from typing import Any
 
 from emporion.market.errors import UserError
 
-__all__ = ["ImageFacts", "facts_of", "labels_of_archive", "labels_of_folder"]
+__all__ = ["ImageFacts", "config_of_archive", "facts_of", "labels_of_archive", "labels_of_folder"]
 
 _LABEL = re.compile(r'([a-z.-]+)="([^"]*)"')
+_NO_IMAGE = (ValueError, KeyError, IndexError, TypeError, AttributeError)
+"""What reading a document of another shape raises; UnicodeDecodeError is a ValueError."""
 _MOST_BYTES = 16 << 20
 """A manifest or a configuration is some kilobytes; what is larger is none."""
 
@@ -58,39 +61,49 @@ def labels_of_folder(folder: Path) -> dict[str, str]:
         if dockerfile.is_file():
             return dict(_LABEL.findall(dockerfile.read_text(encoding="utf-8")))
         if index.is_file():
-            return _labels_of_layout(lambda name: (folder / name).read_bytes(), folder)
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(folder, str(error)) from None
+            config = json.loads(_config_of_layout(lambda name: (folder / name).read_bytes()))
+            return dict(config.get("config", {}).get("Labels") or {})
+    except (OSError, *_NO_IMAGE) as error:
+        raise _unreadable(folder, f"it is no image: {error!r}") from None
     raise _unreadable(folder, "there is neither a Dockerfile nor an index.json in it")
 
 
 def labels_of_archive(path: Path) -> dict[str, str]:
-    """Return the labels of an image in an OCI archive.
+    """Return the labels of an image in a Docker or OCI archive. Raises: UserError E-IMAGE-FILE: when it is none."""
+    return dict(config_of_archive(path)[1].get("config", {}).get("Labels") or {})
+
+
+def config_of_archive(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the id of an image in a Docker or OCI archive, which is its configuration's SHA-256, and that.
 
     Raises: UserError E-IMAGE-FILE: when it is none.
     """
     try:
         with tarfile.open(path) as archive:
+            names = set(archive.getnames())
 
             def read(name: str) -> bytes:
                 member = archive.extractfile(name)
                 return member.read(_MOST_BYTES) if member is not None else b""
 
-            return _labels_of_layout(read, path)
-    except (OSError, tarfile.TarError, KeyError) as error:
-        raise _unreadable(path, str(error)) from None
+            if "manifest.json" in names:
+                raw = read(json.loads(read("manifest.json"))[0]["Config"])
+            else:
+                raw = _config_of_layout(read)
+            config = json.loads(raw)
+            if not isinstance(config, dict) or not isinstance(config.get("config", {}), dict):
+                raise _unreadable(path, "its configuration is none")
+            return hashlib.sha256(raw).hexdigest(), config
+    except (OSError, tarfile.TarError, *_NO_IMAGE) as error:
+        raise _unreadable(path, f"it is no image: {error!r}") from None
 
 
-def _labels_of_layout(read: Callable[[str], bytes], path: Path) -> dict[str, str]:
-    """Return the labels of the first image of an OCI layout, whose files `read` returns."""
-    try:
-        document = json.loads(read("index.json"))
-        while "manifests" in document:
-            document = json.loads(_blob(read, document["manifests"][0]))
-        config: dict[str, Any] = json.loads(_blob(read, document["config"]))
-        return dict(config.get("config", {}).get("Labels") or {})
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise _unreadable(path, f"it is no OCI image: {error!r}") from None
+def _config_of_layout(read: Callable[[str], bytes]) -> bytes:
+    """Return the configuration of the first image of an OCI layout, whose files `read` returns."""
+    document = json.loads(read("index.json"))
+    while "manifests" in document:
+        document = json.loads(_blob(read, document["manifests"][0]))
+    return _blob(read, document["config"])
 
 
 def _blob(read: Callable[[str], bytes], descriptor: Mapping[str, str]) -> bytes:
