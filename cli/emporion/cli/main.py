@@ -32,6 +32,7 @@ SECTIONS = {
     },
     "Judge": {
         "policy": "emporion.cli.policy:policy",
+        "cost": "emporion.cli.cost:cost",
     },
     "Images": {
         "image": "emporion.cli.image:image",

@@ -132,6 +132,7 @@ class Others:
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._by_urn = {resource.urn: resource for resource in resources}
         self._users: dict[tuple[str, str], list[Resource]] = {}
+        self._texts: dict[tuple[str, str], dict[str, list[Resource]]] = {}
         for resource in self._by_urn.values():
             for name, urns in resource.references.items():
                 for urn in urns:
@@ -151,17 +152,20 @@ class Others:
 
         It leads there by a reference, or by a text that is the value of one of the `keys` of `resource`.
         """
-        found = [one for one in self._users.get((resource.urn, name), ()) if one.type == kind]
-        texts = {value for key in keys if isinstance(value := resource.inputs.get(key), str)}
-        if texts:
-            known = {one.urn for one in found}
-            found += [
-                one
-                for one in self._by_urn.values()
-                if one.type == kind and one.urn not in known and _text(one.inputs.get(name)) in texts
-            ]
-        return found
+        found = {one.urn: one for one in self._users.get((resource.urn, name), ()) if one.type == kind}
+        for key in keys:
+            text = resource.inputs.get(key)
+            if isinstance(text, str):
+                found |= {one.urn: one for one in self._with_text(kind, name).get(text, ())}
+        return list(found.values())
 
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    def _with_text(self, kind: str, name: str) -> dict[str, list[Resource]]:
+        """Return text -> the resources of a type of whose property it is the value; made once for each."""
+        index = self._texts.get((kind, name))
+        if index is None:
+            index = self._texts[kind, name] = {}
+            for one in self._by_urn.values():
+                text = one.inputs.get(name) if one.type == kind else None
+                if isinstance(text, str):
+                    index.setdefault(text, []).append(one)
+        return index

@@ -66,19 +66,12 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
 
 def _fast(group: Resource, others: Others) -> Value:
     """Return whether an EFA interface lies in the group."""
-    unknown = False
-    for other in others:
-        interfaces: list[Value] = []
-        if other.type == INTERFACE and group in others.behind(other, "securityGroups", GROUP):
-            interfaces = [other.inputs]
-        elif other.type in {TEMPLATE, INSTANCE} and group in others.behind(other, "networkInterfaces", GROUP):
-            interfaces = list(other.each("networkInterfaces"))
-        for one in interfaces:
-            fast = is_fast(at(one, "interfaceType"))
-            if fast is True:
-                return True
-            unknown = unknown or fast is UNKNOWN
-    return UNKNOWN if unknown else False
+    interfaces: list[Value] = [one.inputs for one in others.of(group, INTERFACE, "securityGroups")]
+    for kind in (TEMPLATE, INSTANCE):
+        for machine in others.of(group, kind, "networkInterfaces"):
+            interfaces += machine.each("networkInterfaces")
+    fast = [is_fast(at(one, "interfaceType")) for one in interfaces]
+    return True if True in fast else UNKNOWN if UNKNOWN in fast else False
 
 
 def _to_itself(group: Resource, others: Others, direction: str) -> bool:
