@@ -1,4 +1,4 @@
-"""Writes docs/reference/{cli,intent,offers,errors,plan-json}.md from the program: `docs/generate.py [--check]`."""
+"""Writes the generated pages of docs/reference from the program: `docs/generate.py [--check]`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from emporion.market.offers import load_bundled
 from emporion.market.offers.machine_keys import ROOT as MACHINES
 from emporion.market.plan import Plan, explain, explanation_json, make_plan, plan_json
 from emporion.market.query import FIELDS, Field
+from emporion.policies.packs import ALL, PACKS
+from emporion.policies.rule import Rule
 
 REPO = Path(__file__).resolve().parents[1]
 REFERENCE = REPO / "docs" / "reference"
@@ -134,6 +136,35 @@ def offers_page() -> str:
             _table(["key", "says", "takes", "default"], keys),
         ]
     )
+
+
+def policies_page() -> str:
+    """Return every rule by its pack, and what may be set for it."""
+    parts = [
+        "# Policy rules",
+        GENERATED,
+        (
+            "How they are run, configured and exempted: docs/how-to/policies.md. A rule of a profile is off until the "
+            "profile is chosen, and mandatory then. *like* names the same check of other tools."
+        ),
+    ]
+    for pack, rules in PACKS.items():
+        if pack != ALL:
+            heads = ["rule", "level", "severity", "what holds", "to mend it", "may be set", "like"]
+            parts += [f"## {pack}", _table(heads, [_rule_row(rule) for rule in rules])]
+    return _page(parts)
+
+
+def _rule_row(rule: Rule) -> list[str]:
+    level = f"off; profile {rule.profile}" if rule.profile else rule.level.value
+    settings = [
+        f"`{one.name}`: {one.kind.says}" + ("" if one.default in (None, ()) else f" ({_cell(str(one.default))})")
+        for one in rule.parameters.values()
+    ]
+    return [
+        f"`{rule.name}`", level, rule.severity.value, _cell(rule.description), _cell(rule.fix), "; ".join(settings),
+        ", ".join(rule.like),
+    ]  # fmt: skip
 
 
 def _operators(field: Field) -> str:
@@ -332,6 +363,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "intent.md": intent_page(),
         "offers.md": offers_page(),
+        "policies.md": policies_page(),
         "errors.md": errors_page(),
         "plan-json.md": plan_page(),
     }
