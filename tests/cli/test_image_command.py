@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,71 @@ def test_kernels_come_as_a_wheel_or_from_a_build(emporion: Emporion) -> None:
     assert emporion("image", "compile-kernels", "--gpu", "t4", "--ops", "flash-attn").code == 3
     assert emporion("image", "compile-kernels", "--gpu", "h100").code == 2
     assert emporion("image", "compile-kernels", "--ops", "rope").code == 2
+
+
+def builder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a stand-in for buildah on PATH that makes an image with the labels of a T4's."""
+    config = {"config": {"User": "10001:10001", "Healthcheck": {"Test": []}, "Labels": {"emporion.archs": "sm_75"}}}
+    with tarfile.open(folder / "made.tar", "w") as tar:
+        for name, document in (("c.json", config), ("manifest.json", [{"Config": "c.json"}])):
+            raw = json.dumps(document).encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(raw)
+            tar.addfile(info, io.BytesIO(raw))
+    (folder / "bin").mkdir()
+    script = f'[ "$1" = push ] || exit 0\nto=${{3#docker-archive:}}\ncp {folder}/made.tar "${{to%%.tar:*}}.tar"'
+    (folder / "bin" / "buildah").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "bin" / "buildah").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+
+
+def test_an_image_is_built_checked_and_verified(
+    emporion: Emporion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder(tmp_path, monkeypatch)
+    bare = ("--gpu", "t4", "--cloud", "azure", "--framework", "none", "--builder", "buildah")
+    document = emporion("image", "build", *bare, "--twice", "--json").document
+    assert (document["builder"], document["reproducible"], document["sbom"]) == ("buildah", True, None)
+    assert document["image_id"].startswith("sha256:")
+    ran = emporion("image", "verify", "image.tar")
+    assert (ran.code, ran.out.split()[1]) == (0, document["image_id"])
+    verified = emporion("image", "verify", "image.tar", "--json").document
+    assert verified["provenance"]["buildDefinition"]["buildType"] == "urn:emporion:image-build:1"
+    assert emporion("image", "check", "image.tar", "--gpu", "t4").code == 0
+    assert emporion("image", "check", "image.tar", "--gpu", "h100").code == 3
+
+
+def test_an_image_without_its_statement_is_not_verified(
+    emporion: Emporion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder(tmp_path, monkeypatch)
+    emporion("image", "render", "--gpu", "t4", "--cloud", "azure", "--framework", "none", "--out", "context")
+    assert emporion("image", "build", "context", "--builder", "buildah", "--out", "t4.tar").code == 0
+    Path("t4.tar.intoto.json").unlink()
+    ran = emporion("image", "verify", "t4.tar")
+    assert ran.code == 3
+    assert "there is no statement" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("--builder", "buildah", "--gpu", "t4", "--cloud", "aws"), 1, "apt-get install buildah"),
+        (("--gpu", "t4", "--cloud", "aws"), 1, "no builder of images is on PATH"),
+    ],
+)
+def test_a_builder_that_is_missing_is_told(
+    emporion: Emporion, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, text: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    ran = emporion("image", "build", *arguments)
+    assert ran.code == code
+    assert text in ran.err
+
+
+def test_what_cannot_be_built_is_told(emporion: Emporion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder(tmp_path, monkeypatch)
+    Path("empty").mkdir()
+    assert "[E-CONTEXT]" in emporion("image", "build", "empty", "--builder", "buildah").err
+    assert "[E-USAGE]" in emporion("image", "build", "empty", "--builder", "buildah", "--build-arg", "BASE").err
+    assert "[E-KEY-FILE]" in emporion("image", "verify", "image.tar", "--key", "none.pub").err

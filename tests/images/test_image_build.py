@@ -23,7 +23,7 @@ from emporion.images.statement import key_id, load_public_key, opened, own_key, 
 from emporion.market.errors import UserError
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "config": {
         "User": "10001:10001",
         "Healthcheck": {"Test": ["CMD", "true"]},
@@ -118,7 +118,8 @@ def test_a_build_that_fails_says_why_and_leaves_no_image(
 
 def test_a_build_is_signed_and_verified(tmp_path: Path, program: Callable[[str, str], None]) -> None:
     program("buildah", working(tmp_path, CONFIG))
-    key, said = own_key(tmp_path / "keys"), []
+    said: list[str] = []
+    key = own_key(tmp_path / "keys")
     made = build_image(job(tmp_path), BUILDERS["buildah"], key, clock=lambda: NOW, report=said.append)
     assert (made.sbom, made.reproducible) == (None, None)
     assert "syft is not on PATH" in said[-1]
@@ -160,7 +161,8 @@ def test_an_image_that_lost_something_is_refused(
 
 
 def test_the_list_of_parts_comes_from_syft_where_it_is(tmp_path: Path, program: Callable[[str, str], None]) -> None:
-    archive, said = tmp_path / "image.tar", []
+    said: list[str] = []
+    archive = tmp_path / "image.tar"
     program("syft", 'echo "{\\"bomFormat\\": \\"CycloneDX\\"}"')
     path = sbom_of(archive, said.append)
     assert path is not None

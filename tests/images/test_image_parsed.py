@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from emporion.images.recipe import recipe_of
 from emporion.images.render import render
 
 SOURCE = Path(__file__).with_name("go")
-RECIPES = [
+RECIPES: list[dict[str, Any]] = [
     *(
         {"gpu": gpu, "cloud": cloud}
         for gpu in ("a100", "h100", "b200", "l4", "t4")

@@ -94,6 +94,14 @@ def test_one_slow_figure_is_a_slow_gpu_and_two_are_another_one(models: dict[str,
     assert codes(judge(looks_like(h100), posing, "h100-80gb-sxm", models)) == ["identity-measured"]
 
 
+def test_a_number_of_sms_that_no_gpu_has_is_no_slow_gpu(models: dict[str, Model]) -> None:
+    t4 = models["t4-16gb"]
+    judged = judge(looks_like(t4), replace(runs_like(t4), sms=20), "t4-16gb", models)
+    assert codes(judged) == ["identity-measured"]
+    assert judged.fits == ()
+    assert "as nothing that the table knows would" in judged.findings[0].text
+
+
 def test_a_power_limit_and_heat_are_no_proof_of_a_fake(models: dict[str, Model]) -> None:
     h100 = models["h100-80gb-sxm"]
     posing = replace(runs_like(h100), sms=None, copy_gb_s=1700.0, gemm_tflops=440.0)

@@ -150,8 +150,9 @@ def _speed(seen: GpuSeen, measured: Measured, claimed: list[Model], models: dict
     others = [gpu for gpu in fitting(seen, measured, models, attributes=False) if gpu not in slow]
     excused = capped or bool((seen.throttle_bits or 0) & (_SLOWDOWN_BITS | _THERMAL_BITS))
     by_blocks = any(measured.sms is not None and model.sms not in {None, measured.sms} for model in claimed)
-    if others and (by_blocks or (len(slow[nearest]) >= _ENOUGH and not excused)):
-        return [Finding("identity-measured", f"this does not run as a {nearest}: {text}; as {', '.join(others)} would")]
+    if by_blocks or (others and len(slow[nearest]) >= _ENOUGH and not excused):
+        like = f"as {', '.join(others)} would" if others else "as nothing that the table knows would"
+        return [Finding("identity-measured", f"this does not run as a {nearest}: {text}; {like}")]
     return [Finding("slow", f"slower than a {nearest}: {text}")]
 
 
