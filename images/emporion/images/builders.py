@@ -41,7 +41,7 @@ class Builder:
 
 
 def _buildah(job: Job) -> Sequence[Sequence[str]]:
-    cache = ["--layers"] if job.cache else ["--no-cache"]
+    cache = ["--layers"] if job.cache else ["--layers", "--no-cache"]
     platform = ["--platform", job.platform] if job.platform else []
     arguments = [word for name, value in job.build_args.items() for word in ("--build-arg", f"{name}={value}")]
     build = ["buildah", "bud", "--format", "docker", "--timestamp", str(job.epoch), *cache, *platform, *arguments]
