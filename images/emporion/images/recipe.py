@@ -15,7 +15,7 @@ from emporion.market.errors import UserError, UserErrors, did_you_mean
 from emporion.market.gpu_names import without_count
 from emporion.market.units import shown
 
-__all__ = ["Recipe", "clouds", "load_recipe", "recipe_of"]
+__all__ = ["KEYS", "Recipe", "clouds", "load_recipe", "recipe_of"]
 
 _BASE = re.compile(r"[a-z0-9./_:-]+@sha256:[0-9a-f]{64}")
 _PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.+!_-]+")
@@ -52,6 +52,27 @@ class Recipe:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
+KEYS: Mapping[str, str] = {
+    "gpu": "The GPU that the image is for: a model, a family or a name that people write.",
+    "cloud": "Whose fabric gets a layer.",
+    "framework": "`pytorch`, or `none` for an image without one.",
+    "pytorch": 'The release of torch, in quotes: `"2.8"`. The newest that works by default.',
+    "cuda": "The CUDA that torch is built with; never a newer one than said.",
+    "python": "The Python, among those that bases bring.",
+    "ops": "Kernels that must be there: `[flash-attn, rope]`.",
+    "driver": "The driver on the nodes, where it is known.",
+    "arch": "`x86_64` or `aarch64`; told by most GPUs.",
+    "compat_layer": "Whether the CUDA compat layer may be taken.",
+    "compile_kernels": "Whether kernels without a published wheel may be compiled.",
+    "deterministic": "Whether settings go in that let equal runs give equal bits.",
+    "base": "A base image in the place of ours: `IMAGE@sha256:DIGEST`.",
+    "packages": "Debian packages.",
+    "pip": "Python packages, each pinned: `[numpy==2.3.5]`.",
+    "env": "Variables by name, in quotes; neither secrets nor what only the node can know.",
+}
+"""What a recipe may say."""
+
+
 def clouds() -> tuple[str, ...]:
     """Return every cloud whose fabric has a layer."""
     return tuple(row["cloud"] for row in rows("fabrics.csv"))
@@ -73,7 +94,7 @@ def load_recipe(path: Path) -> dict[str, Any]:
         raise UserError("E-RECIPE", f"{path.name} is not YAML", spot, "check its indents and quotes") from None
     if not isinstance(read, dict):
         raise UserError("E-RECIPE", f"{path.name} holds no keys", where, "begin with `gpu: h100`")
-    known = [one.name for one in fields(Recipe)]
+    known = list(KEYS)
     errors = [_unknown(str(key), known, where) for key in read if key not in known]
     if errors:
         raise UserErrors.of(errors)
