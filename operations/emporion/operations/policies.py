@@ -6,9 +6,11 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement
 from emporion.operations.project import Project
@@ -51,13 +53,25 @@ def read_config(project: Project, given: Path | None = None) -> dict[str, Any]:
 
 def with_placement(config: Mapping[str, Any], placement: PinnedPlacement) -> dict[str, Any]:
     """Return a configuration that knows what the pinned intent allows by itself: a spot fallback within its budget."""
-    budget = (placement.intent.get("cost_control") or {}).get("max_hourly_usd")
     allowed: dict[str, Any] = {"spot_fallback": placement.spot_fallback == "true"}
+    budget = _hourly_budget(placement)
     if budget is not None:
-        allowed["max_usd_per_hour"] = budget
+        allowed["max_usd_per_hour"] = format(budget, "f")
     own = config.get(RENEW, {})
     own = own if isinstance(own, Mapping) else {LEVEL: own}
     return {**config, RENEW: {**allowed, **own}}
+
+
+def _hourly_budget(placement: PinnedPlacement) -> Decimal | None:
+    """Return the tightest of the intent's budgets per span, as USD an hour; None: it has none."""
+    budget = placement.intent.get("budget") or {}
+    gpus = sum(pool.count * pool.gpus_per_node for pool in placement.pools)
+    found = []
+    for key, hours in (("max_hourly", 1), ("max_daily", 24), ("max_monthly", HOURS_PER_MONTH)):
+        for name, times in ((f"{key}_usd", 1), (f"{key}_usd_per_gpu", gpus)):
+            if budget.get(name) is not None:
+                found.append(Decimal(budget[name]) * times / hours)
+    return min(found, default=None)
 
 
 @contextmanager
