@@ -118,3 +118,16 @@ def test_a_file_or_a_stack_and_an_existing_configuration(emporion: Emporion) -> 
     assert emporion("policy", "path", "--pack", "nothing").code == 2
     folder = Path(emporion("policy", "path", "--pack", "spot", "--json").document["path"])
     assert (folder / "PulumiPolicy.yaml").is_file()
+
+
+def test_the_bundled_rules_pass_their_fixtures_and_ones_own_are_run_too(emporion: Emporion) -> None:
+    ran = emporion("policy", "test", "--json")
+    assert (ran.code, ran.document["failed"]) == (0, [])
+    assert ran.document["rules"] > 45
+    assert "0 problems" in emporion("policy", "test").out
+    assert emporion("policy", "test", "nowhere").code == 2
+    Path("own/fixtures").mkdir(parents=True)
+    Path("own/rules.py").write_text("from emporion.policies.security import disk_encrypted\n")
+    Path("own/fixtures/one.yaml").write_text("- {rule: disk-encrypted, pass: {}, fail: {}}\n")
+    ran = emporion("policy", "test", "own")
+    assert (ran.code, "refuses nothing of what has to fail" in ran.out) == (1, True)

@@ -16,6 +16,7 @@ __all__ = ["policy"]
             "check": "emporion.cli.policy_check:check",
             "list": "emporion.cli.policy_list:list_",
             "explain": "emporion.cli.policy_list:explain",
+            "test": "emporion.cli.policy_test:test",
             "path": "emporion.cli.policy_list:path",
         }
     },

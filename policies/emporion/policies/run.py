@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from emporion.market.clouds import fact_sources
 from emporion.policies.packs import PACKS, PROFILES
 from emporion.policies.review import Review
+from emporion.policies.rule import Rule
 from emporion.policies.server import Servicer, serve
 from emporion.policies.settings import read_settings
 
-__all__ = ["run", "stack_profiles"]
+__all__ = ["run", "run_rules", "stack_profiles"]
 
 COMPLIANCE = "emporion:compliance"
 """The stack's configuration key that chooses a profile."""
@@ -25,8 +26,12 @@ CHOSEN = "EMPORION_COMPLIANCE"
 
 
 def run(pack: str, environ: Mapping[str, str], today: date) -> None:
-    """Serve a pack to the engine until it ends the process."""
-    rules = PACKS[pack]
+    """Serve a bundled pack to the engine until it ends the process."""
+    run_rules(f"emporion-{pack}", PACKS[pack], environ, today)
+
+
+def run_rules(name: str, rules: Sequence[Rule], environ: Mapping[str, str], today: date) -> None:
+    """Serve a pack of rules to the engine until it ends the process."""
     profiles = stack_profiles(environ)
     sources = fact_sources()
 
@@ -34,7 +39,7 @@ def run(pack: str, environ: Mapping[str, str], today: date) -> None:
         settings = read_settings(configuration, rules, profiles=profiles, where="--policy-pack-config")
         return Review(rules, settings, sources, today=today)
 
-    serve(Servicer(f"emporion-{pack}", version("emporion"), rules, open_review))
+    serve(Servicer(name, version("emporion"), rules, open_review))
 
 
 def stack_profiles(environ: Mapping[str, str]) -> frozenset[str]:
