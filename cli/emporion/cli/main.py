@@ -33,6 +33,7 @@ SECTIONS = {
     "Judge": {
         "policy": "emporion.cli.policy:policy",
         "cost": "emporion.cli.cost:cost",
+        "config": "emporion.cli.config:config",
     },
     "Images": {
         "image": "emporion.cli.image:image",

@@ -18,7 +18,7 @@ __all__ = ["test"]
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @json_option
 def test(folder: Path | None, as_json: bool) -> int:
-    """Run the rules of a pack of your own, FOLDER/rules.py, against FOLDER/fixtures/*.yaml; by default the bundled ones.
+    """Run the rules of FOLDER/rules.py against FOLDER/fixtures/*.yaml; by default the bundled rules and fixtures.
 
     FOLDER/rules.py is Python and is run. Exit code 1: a rule passes what it has to refuse, or the other way round.
     """

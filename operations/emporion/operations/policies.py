@@ -21,7 +21,7 @@ from emporion.policies.report import Told, from_event
 from emporion.policies.rule import Level
 from emporion.policies.settings import LEVEL, read_settings
 
-__all__ = ["CONFIG_NAME", "pack_arguments", "policy_problem", "read_config", "told", "with_placement"]
+__all__ = ["CONFIG_NAME", "pack_arguments", "policy_problem", "read_config", "told", "with_placement", "write_config"]
 
 CONFIG_NAME = "policies.json"
 """The file of a project, beside its Pulumi.yaml; `pulumi preview --policy-pack-config` takes the same."""
@@ -49,6 +49,20 @@ def read_config(project: Project, given: Path | None = None) -> dict[str, Any]:
         ) from error
     read_settings(document, PACKS[ALL], profiles=PROFILES, where=str(path))
     return dict(document)
+
+
+def write_config(project: Project, config: Mapping[str, Any]) -> None:
+    """Write the project's configuration of the rules, whole or not at all."""
+    path = project.directory / CONFIG_NAME
+    draft = path.with_suffix(".tmp")
+    try:
+        draft.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise UserError(
+            "E-WRITE", f"{path.name} cannot be written: {error.strerror}", str(path), "free space or mend permissions"
+        ) from error
 
 
 def with_placement(config: Mapping[str, Any], placement: PinnedPlacement) -> dict[str, Any]:
