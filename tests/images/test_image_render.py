@@ -148,6 +148,33 @@ def test_every_setting_of_a_node_is_decided_on_the_node(row: Any) -> None:
     assert (row["needs_path"] in beside.files["entrypoint.sh"]) == (not row["gpus"])
 
 
+def test_issue_3_the_drivers_floor_is_asked_for_and_not_the_toolkits_own() -> None:
+    dockerfile = made(gpu="rtx4090", cloud="aws", driver="550.54.14", pytorch="2.8", cuda="12.8").files["Dockerfile"]
+    assert 'NVIDIA_REQUIRE_CUDA="cuda>=12.0"' in dockerfile
+
+
+def test_issue_7_extensions_that_are_compiled_on_a_host_without_gpu_know_their_architecture() -> None:
+    assert 'TORCH_CUDA_ARCH_LIST="8.0"' in made(gpu="a100", cloud="aws").files["Dockerfile"]
+
+
+def test_issue_8_the_fabrics_plugin_is_found_by_looking_and_the_build_fails_without() -> None:
+    rendered = made(gpu="h100", cloud="aws")
+    assert "find /opt/amazon /opt/aws-ofi-nccl -name 'libnccl-net*.so'" in rendered.files["Dockerfile"]
+    assert 'test -n "${plugin}"' in rendered.files["Dockerfile"]
+    assert 'export NCCL_NET="AWS Libfabric"' in rendered.files["entrypoint.sh"]
+
+
+def test_issue_9_who_builds_with_buildah_is_told_to_keep_the_health_check() -> None:
+    assert "`--format docker`, or they drop the health check" in made(gpu="h100", cloud="aws").files["Dockerfile"]
+
+
+def test_issue_10_packages_of_the_users_must_not_replace_torch() -> None:
+    dockerfile = made(gpu="h100", cloud="aws", pip=["numpy==2.3.5"]).files["Dockerfile"]
+    assert dockerfile.index("numpy==2.3.5") < dockerfile.index("assert torch.__version__ ==")
+    with pytest.raises(UserError, match="would replace what the recipe chose"):
+        made(gpu="h100", cloud="aws", pip=["torch==2.9.0"])
+
+
 def run_entrypoint(rendered: Rendered, folder: Path) -> subprocess.CompletedProcess[str]:
     program = folder / "entrypoint.sh"
     program.write_text(
