@@ -44,7 +44,7 @@ RENDER_LIMIT_S = 0.1
 def sections() -> list[Section]:
     """Measure and return the section of this benchmark."""
     rows = [_solver(), _render(), *_commands(), *_health_checks()]
-    intro = "CPU of one call; the solver and rendering warm and in process, commands and the health check from start to exit."
+    intro = "CPU of one call; solver and rendering warm and in process, commands and health check from start to exit."
     return [Section("images", "Images", intro, ("what", "calls", "CPU ms", "target"), rows)]
 
 
