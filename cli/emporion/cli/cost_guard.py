@@ -72,6 +72,10 @@ class Percent(click.ParamType[Decimal]):
     "--format", "form", type=click.Choice(["table", "markdown", "json", "sarif"]), default="table", show_default=True,
     help="How to print it.",
 )  # fmt: skip
+@click.option(
+    "--comment", is_flag=True,
+    help="Write it to the pull request of this run of GitHub Actions, over what the last run wrote.",
+)  # fmt: skip
 @json_option
 def guard(
     base: Path,
@@ -81,6 +85,7 @@ def guard(
     max_increase: Decimal | None,
     hours: Decimal | None,
     form: str,
+    comment: bool,
     as_json: bool,
 ) -> int:
     """Compare two files, each of `pulumi preview --json --show-sames` or `emporion plan --json`.
@@ -104,6 +109,12 @@ def guard(
         sys.stdout.write(_sarif(found, refusals))
     else:
         click.echo(_table(found, hours))
+    if comment:
+        from emporion.operations.pull_request import find_pull_request, send, write_comment
+
+        pull = find_pull_request(environment())
+        done = write_comment(pull, MARKER, markdown(found, refusals, hours), send)
+        render.note(f"the comment of pull request {pull.number} is {done}")
     for refusal in refusals:
         render.note(f"refused: {refusal}")
     return ExitCode.INFEASIBLE if refusals else ExitCode.DONE
