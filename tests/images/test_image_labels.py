@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emporion.images.fit import check_image
-from emporion.images.labels import facts_of, labels_of_archive, labels_of_folder
+from emporion.images.labels import Layer, facts_of, labels_of_archive, labels_of_folder, layers_of_archive
 from emporion.images.node import node_of
 from emporion.market.errors import UserError
 
@@ -93,3 +93,16 @@ def test_minor_version_compatibility_is_warned_of() -> None:
     fit = check_image(facts_of(LABELS, "x"), node_of("h100", "550.54.14"))
     assert fit.works
     assert "PTX" in fit.warnings[0]
+
+
+def test_layers_are_told_with_their_size_and_the_step_that_made_them(tmp_path: Path) -> None:
+    history = [{"created_by": "RUN a\n  b"}, {"created_by": "ENV x", "empty_layer": True}]
+    files = {
+        "manifest.json": json.dumps([{"Config": "c.json", "Layers": ["1.tar", "2.tar"]}]).encode(),
+        "c.json": json.dumps({"config": {}, "history": history}).encode(),
+        "1.tar": b"x" * 10,
+        "2.tar": b"y" * 20,
+    }
+    path = archive(tmp_path / "image.tar", files)
+    assert layers_of_archive(path) == (Layer(10, "RUN a b"), Layer(20, "?"))
+    assert layers_of_archive(archive(tmp_path / "oci.tar", layout(LABELS))) == ()

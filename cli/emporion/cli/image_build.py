@@ -12,7 +12,7 @@ import click
 from emporion.cli.context import home, now
 from emporion.cli.image_render import files_of, recipe_options, write_files
 from emporion.cli.options import json_option
-from emporion.cli.render import json_out, note
+from emporion.cli.render import json_out, note, table
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = ["build", "verify"]
@@ -26,8 +26,17 @@ def _keys() -> Path:
 @click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[DIR|RECIPE.yaml]")
 @recipe_options
 @click.option("--builder", type=click.Choice(["docker", "buildkit", "buildah"]), help="The first one found by default.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("image.tar"), show_default=True, metavar="FILE")
-@click.option("--tag", default="emporion/image:local", show_default=True, metavar="NAME:TAG")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("image.tar"),
+    show_default=True,
+    metavar="FILE",
+    help="Where the image goes; its statement goes beside it.",
+)
+@click.option(
+    "--tag", default="emporion/image:local", show_default=True, metavar="NAME:TAG", help="What the builder calls it."
+)
 @click.option("--platform", metavar="linux/arm64", help="Another processor than this machine's.")
 @click.option("--build-arg", "build_args", multiple=True, metavar="NAME=VALUE", help="Over an ARG of the Dockerfile.")
 @click.option("--twice", is_flag=True, help="Build again without cache, and compare.")
@@ -74,9 +83,12 @@ def build(
                 "statement": str(made.statement),
                 "sbom": str(made.sbom) if made.sbom else None,
                 "reproducible": made.reproducible,
+                "layers": [{"bytes": layer.size_bytes, "made_by": layer.made_by} for layer in made.built.layers],
             },
         )
     else:
+        rows = [[f"{layer.size_bytes / 1e6:.1f}", layer.made_by] for layer in made.built.layers]
+        click.echo(table(["MB", "LAYER"], rows, right=["MB"]))
         click.echo(f"{out}  sha256:{made.built.image_id}")
         if made.reproducible is not None:
             click.echo("a second build is the same" if made.reproducible else "a second build is another image")

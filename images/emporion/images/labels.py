@@ -13,11 +13,20 @@ from typing import Any
 
 from emporion.market.errors import UserError
 
-__all__ = ["ImageFacts", "config_of_archive", "facts_of", "labels_of_archive", "labels_of_folder"]
+__all__ = [
+    "ImageFacts",
+    "Layer",
+    "config_of_archive",
+    "facts_of",
+    "labels_of_archive",
+    "labels_of_folder",
+    "layers_of_archive",
+]
 
 _LABEL = re.compile(r'([a-z.-]+)="([^"]*)"')
 _NO_IMAGE = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 """What reading a document of another shape raises; UnicodeDecodeError is a ValueError."""
+_STEP_CHARACTERS = 160
 _MOST_BYTES = 16 << 20
 """A manifest or a configuration is some kilobytes; what is larger is none."""
 
@@ -78,6 +87,35 @@ def config_of_archive(path: Path) -> tuple[str, dict[str, Any]]:
 
     Raises: UserError E-IMAGE-FILE: when it is none.
     """
+    raw, _ = _read_archive(path)
+    config = json.loads(raw)
+    return hashlib.sha256(raw).hexdigest(), config
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of an image."""
+
+    size_bytes: int
+    """As it lies in the archive."""
+    made_by: str
+    """The step that made it, its beginning; `?` where the image does not say."""
+
+
+def layers_of_archive(path: Path) -> tuple[Layer, ...]:
+    """Return the layers of an image in a Docker archive, lowest first; none of an OCI archive.
+
+    Raises: UserError E-IMAGE-FILE: when it is no image.
+    """
+    raw, sizes = _read_archive(path)
+    config = json.loads(raw)
+    steps = [step for step in config.get("history") or () if isinstance(step, dict) and not step.get("empty_layer")]
+    said = [" ".join(str(step.get("created_by", "?")).split())[:_STEP_CHARACTERS] for step in steps]
+    return tuple(Layer(size, said[at] if at < len(said) else "?") for at, size in enumerate(sizes))
+
+
+def _read_archive(path: Path) -> tuple[bytes, list[int]]:
+    """Return an image's configuration, and the sizes of its layers where the archive is Docker's."""
     try:
         with tarfile.open(path) as archive:
             names = set(archive.getnames())
@@ -87,13 +125,15 @@ def config_of_archive(path: Path) -> tuple[str, dict[str, Any]]:
                 return member.read(_MOST_BYTES) if member is not None else b""
 
             if "manifest.json" in names:
-                raw = read(json.loads(read("manifest.json"))[0]["Config"])
+                manifest = json.loads(read("manifest.json"))[0]
+                raw = read(manifest["Config"])
+                sizes = [archive.getmember(name).size for name in manifest.get("Layers") or ()]
             else:
-                raw = _config_of_layout(read)
+                raw, sizes = _config_of_layout(read), []
             config = json.loads(raw)
             if not isinstance(config, dict) or not isinstance(config.get("config", {}), dict):
                 raise _unreadable(path, "its configuration is none")
-            return hashlib.sha256(raw).hexdigest(), config
+            return raw, sizes
     except (OSError, tarfile.TarError, *_NO_IMAGE) as error:
         raise _unreadable(path, f"it is no image: {error!r}") from None
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from emporion.images.labels import config_of_archive
+from emporion.images.labels import Layer, config_of_archive, layers_of_archive
 from emporion.market.errors import ExitCode, UserError
 
 __all__ = ["Built", "file_digest", "looked_at", "stated", "verified"]
@@ -31,6 +31,7 @@ class Built:
     image_id: str
     """SHA-256 of its configuration: what Docker and buildah call its id."""
     config: Mapping[str, Any]
+    layers: tuple[Layer, ...] = ()
 
 
 def file_digest(path: Path) -> str:
@@ -45,7 +46,7 @@ def file_digest(path: Path) -> str:
 def looked_at(archive: Path) -> Built:
     """Return an image as it is on the disk. Raises: UserError E-IMAGE-FILE: when the archive holds none."""
     image_id, config = config_of_archive(archive)
-    return Built(archive, file_digest(archive), image_id, config)
+    return Built(archive, file_digest(archive), image_id, config, layers_of_archive(archive))
 
 
 def stated(
