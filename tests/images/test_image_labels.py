@@ -96,7 +96,7 @@ def test_minor_version_compatibility_is_warned_of() -> None:
 
 
 def test_layers_are_told_with_their_size_and_the_step_that_made_them(tmp_path: Path) -> None:
-    history = [{"created_by": "RUN a\n  b"}, {"created_by": "ENV x", "empty_layer": True}]
+    history = [{"created_by": "|1 A=b /bin/sh -c a\n  b"}, {"created_by": "ENV x", "empty_layer": True}]
     files = {
         "manifest.json": json.dumps([{"Config": "c.json", "Layers": ["1.tar", "2.tar"]}]).encode(),
         "c.json": json.dumps({"config": {}, "history": history}).encode(),
@@ -104,5 +104,5 @@ def test_layers_are_told_with_their_size_and_the_step_that_made_them(tmp_path: P
         "2.tar": b"y" * 20,
     }
     path = archive(tmp_path / "image.tar", files)
-    assert layers_of_archive(path) == (Layer(10, "RUN a b"), Layer(20, "?"))
+    assert layers_of_archive(path) == (Layer(10, "a b"), Layer(20, "?"))
     assert layers_of_archive(archive(tmp_path / "oci.tar", layout(LABELS))) == ()

@@ -55,6 +55,10 @@ def test_a_gpus_count_is_left_out() -> None:
     assert recipe_of({**PLAIN, "gpu": "a100-80gb:8"}).gpu == "a100-80gb"
 
 
+def test_a_gpus_name_stays_on_its_line() -> None:
+    assert recipe_of({**PLAIN, "gpu": "h100\n sxm"}).gpu == "h100 sxm"
+
+
 @pytest.mark.parametrize(
     ("text", "code", "what"),
     [

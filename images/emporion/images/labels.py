@@ -27,6 +27,8 @@ _LABEL = re.compile(r'([a-z.-]+)="([^"]*)"')
 _NO_IMAGE = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 """What reading a document of another shape raises; UnicodeDecodeError is a ValueError."""
 _STEP_CHARACTERS = 160
+_SHELL = re.compile(r"^(?:\|\d+ .*?)?/bin/(?:ba)?sh (?:-o pipefail )?-c (?:#\(nop\) +)?")
+"""What builders write before a step: the shell, and the build's arguments."""
 _MOST_BYTES = 16 << 20
 """A manifest or a configuration is some kilobytes; what is larger is none."""
 
@@ -110,7 +112,8 @@ def layers_of_archive(path: Path) -> tuple[Layer, ...]:
     raw, sizes = _read_archive(path)
     config = json.loads(raw)
     steps = [step for step in config.get("history") or () if isinstance(step, dict) and not step.get("empty_layer")]
-    said = [" ".join(str(step.get("created_by", "?")).split())[:_STEP_CHARACTERS] for step in steps]
+    words = [_SHELL.sub("", " ".join(str(step.get("created_by", "?")).split())) for step in steps]
+    said = [word[:_STEP_CHARACTERS] for word in words]
     return tuple(Layer(size, said[at] if at < len(said) else "?") for at, size in enumerate(sizes))
 
 

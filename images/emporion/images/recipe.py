@@ -128,7 +128,7 @@ def recipe_of(said: Mapping[str, Any], where: str | None = None) -> Recipe:
     ]
     if errors:
         raise UserErrors.of(errors)
-    values["gpu"] = without_count(values["gpu"])
+    values["gpu"] = " ".join(without_count(values["gpu"]).split())
     recipe = Recipe(**values)
     errors += _checked(recipe, where)
     if errors:

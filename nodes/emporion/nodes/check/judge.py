@@ -36,7 +36,7 @@ DETECTIONS = {
     "unclaimed": ("unknown", "neither a claim nor a name that the table knows"),
     "unseen": ("unknown", "a claim, and no attribute to hold it against"),
     "busy": ("note", "the load is left out where a job runs, or another check"),
-    "no-nvlink": ("note", "a board without NVLink hardware"),
+    "no-nvlink": ("note", "a board without NVLink hardware, or without its bridge"),
     "mig": ("note", "a GPU cut into instances: what the cut changes is not judged"),
     "power-capped": ("note", "a power limit under 80 % of the default"),
 }
@@ -185,17 +185,24 @@ def _health(before: GpuSeen, after: GpuSeen) -> list[Finding]:
         ("ecc-uncorrected", bool(after.ecc_uncorrected), f"{after.ecc_uncorrected} uncorrected errors of memory"),
         ("remap-failed", bool(after.remap_failed), "rows of memory could not be remapped"),
         ("remap-pending", bool(after.remap_pending), "rows of memory wait for a reset to be remapped"),
-        ("nvlink-down", bool(after.nvlinks_down), f"{after.nvlinks_down} NVLinks are down"),
+        ("nvlink-down", bool(after.nvlinks_down) and not _no_links(after), f"{after.nvlinks_down} NVLinks are down"),
         ("nvlink-errors", _grew(before.nvlink_errors, after.nvlink_errors), "NVLink errors came under load"),
         ("pcie-replays", _grew(before.pcie_replays, after.pcie_replays), "PCIe replays came under load"),
         ("overheated", _hot(after), f"{after.temperature_c} °C; slowdown begins at {after.slowdown_c}"),
         ("power-brake", bool((after.throttle_bits or 0) & _SLOWDOWN_BITS), "the hardware slows the clocks down"),
         ("pcie-width", _narrow(after), f"PCIe x{after.pcie_width} of x{after.pcie_width_max}"),
-        ("no-nvlink", (after.nvlinks_up, after.nvlinks_down) == (0, 0), "NVLink is refuted: no NVLink hardware"),
+        ("no-nvlink", _no_links(after), "NVLink is refuted: no NVLink hardware, or no bridge"),
         ("mig", after.mig, "the GPU is cut into instances"),
         ("power-capped", _power_capped(after), f"limited to {after.power_limit_w} of {after.power_default_w} W"),
     ]
     return [Finding(code, text) for code, met, text in tests if met]
+
+
+def _no_links(seen: GpuSeen) -> bool:
+    """Return whether a board has no NVLink in use: it has none, or it is a PCIe board without a bridge."""
+    if seen.nvlinks_up != 0:
+        return False
+    return not seen.nvlinks_down or "pci" in (seen.nvml.name or "").lower()
 
 
 def _grew(before: int | None, after: int | None) -> bool:

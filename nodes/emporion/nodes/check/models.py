@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from emporion.nodes.check.seen import Attributes, GpuSeen, Measured
@@ -36,6 +36,8 @@ class Model:
     l2_mb: float | None
     nvlinks: int | None
     unsure: tuple[str, ...]
+    foreign_ids: tuple[str, ...] = ()
+    """PCI ids of every other GPU: a list of one's own is never complete, so only these speak against it."""
 
 
 def load_models(text: str) -> dict[str, Model]:
@@ -46,7 +48,13 @@ def load_models(text: str) -> dict[str, Model]:
         cc = row["compute_capability"]
         lists = {name: tuple(row[name]) for name in ("pci_ids", "unsure")}
         models[row["gpu"]] = Model(**{**row, **lists, "compute_capability": tuple(cc) if cc else None})
-    return models
+    sure = [model for model in models.values() if "pci_ids" not in model.unsure]
+    return {gpu: replace(model, foreign_ids=_foreign(model, sure)) for gpu, model in models.items()}
+
+
+def _foreign(model: Model, others: list[Model]) -> tuple[str, ...]:
+    found = {pci_id for other in others if other.gpu != model.gpu for pci_id in other.pci_ids}
+    return tuple(sorted(found - set(model.pci_ids)))
 
 
 def named(name: str | None, models: dict[str, Model]) -> list[Model]:
@@ -76,8 +84,8 @@ def _compared(model: Model, attributes: Attributes, *, mig: bool) -> list[tuple[
     cc, wanted = attributes.compute_capability, model.compute_capability
     if cc and wanted and cc != wanted:
         found.append(("compute capability", f"{cc[0]}.{cc[1]}", f"{wanted[0]}.{wanted[1]}"))
-    if attributes.pci_id and model.pci_ids and "pci_ids" not in model.unsure and attributes.pci_id not in model.pci_ids:
-        found.append(("PCI id", attributes.pci_id, " or ".join(model.pci_ids)))
+    if attributes.pci_id in model.foreign_ids:
+        found.append(("PCI id", str(attributes.pci_id), " or ".join(model.pci_ids)))
     if mig:
         return found
     for what, column in (("SMs", "sms"), ("bus bits", "bus_bits"), ("L2 MB", "l2_mb")):

@@ -12,8 +12,9 @@ from emporion.nodes.check.seen import Attributes, GpuSeen, NodeSeen, ProbeFault
 
 __all__ = ["Nvml", "p2p_status"]
 
-_NO_SUCH_THING = {3, 13}
-"""NVML_ERROR_NOT_SUPPORTED, and FUNCTION_NOT_FOUND of an older driver."""
+_SERIOUS = {8, 10, 11, 14, 15, 16, 999}
+"""Power missing, timeout, interrupt, damaged inforom, lost, reset required, unknown error. Any other answer (not
+supported, not permitted, no such link, unknown to an older driver) says nothing against the GPU."""
 _LOST = 15
 _MISMATCH = 18
 _LINKS = 18
@@ -49,7 +50,7 @@ class Nvml:
         try:
             return getattr(self.api, name)(*arguments)
         except self.api.NVMLError as error:
-            if error.value not in _NO_SUCH_THING:
+            if error.value in _SERIOUS:
                 faults[name] = "lost" if error.value == _LOST else str(error)
             return None
 
