@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
@@ -38,12 +38,13 @@ class Case:
     failing: tuple[Resource, ...]
 
 
-def read_cases(folder: Path, rules: Mapping[str, Rule]) -> list[Case]:
-    """Return the cases of the YAML files of a folder.
+def read_cases(folder: Path, rules: Mapping[str, Rule], names: Container[str] | None = None) -> list[Case]:
+    """Return the cases of the YAML files of a folder; `names`: only of files so named (clouds that are installed).
 
     Raises: UserError E-FIXTURE: when a file cannot be read, is not what `templates/fixtures` shows, or there is none.
     """
-    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    found = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    files = [file for file in found if names is None or file.stem in names]
     if not files:
         raise UserError("E-FIXTURE", f"{folder} holds no fixtures (*.yaml)", str(folder), "name the folder of a pack")
     return [case for file in files for case in _cases(file, rules)]
