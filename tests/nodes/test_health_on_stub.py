@@ -47,6 +47,7 @@ FAULTS = [
     ("a board without NVLink", "gpu0.nvlinks=0", 0, "healthy", {"no-nvlink"}),
     ("power cap", "gpu0.power_limit_mw=250000", 0, "healthy", {"power-capped"}),
     ("busy", "gpu0.busy=60", 0, "healthy", {"busy"}),
+    ("a job that waits and holds the memory", "gpu0.memory_free_mib=900", 0, "healthy", {"busy"}),
     ("a PCI id of no other GPU", "all.pci_id=0x1DB4", 0, "healthy", set()),
     ("not permitted", "gpu0.err.nvmlDeviceGetEccMode=4", 0, "healthy", set()),
     ("no such link", "gpu0.err.nvmlDeviceGetNvLinkState=2", 0, "healthy", {"no-nvlink"}),

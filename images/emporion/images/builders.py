@@ -12,6 +12,7 @@ from emporion.market.errors import ExitCode, UserError
 __all__ = ["BUILDERS", "Builder", "Job", "choose_builder", "run_builder"]
 
 _TAIL_LINES = 12
+_SAID_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +104,33 @@ def run_builder(builder: Builder, job: Job, report: Callable[[str], None]) -> No
     Raises: UserError E-BUILD: when the builder fails; E-DISK: when the disk was full.
     """
     job.archive.unlink(missing_ok=True)
-    for command in builder.commands(job):
-        tail: list[str] = []
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-        ) as run:
-            for line in run.stdout or ():
-                report(line.rstrip())
-                tail = [*tail[1 - _TAIL_LINES :], line.rstrip()]
-        if run.returncode:
+    whole = False
+    try:
+        for command in builder.commands(job):
+            _run(builder, command, report)
+        whole = job.archive.is_file()
+    finally:
+        if not whole:
             job.archive.unlink(missing_ok=True)
-            raise _failed(builder, tail, run.returncode)
-    if not job.archive.is_file():
-        raise UserError(
-            "E-BUILD", f"{builder.name} ended well and wrote no image", None, "look at its output", ExitCode.FAILED
-        )
+    if not whole:
+        what = f"{builder.name} ended well and wrote no image"
+        raise UserError("E-BUILD", what, None, "look at its output", ExitCode.FAILED)
+
+
+def _run(builder: Builder, command: Sequence[str], report: Callable[[str], None]) -> None:
+    tail: list[str] = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as run:
+        for line in run.stdout or ():
+            report(line.rstrip())
+            tail = [*tail[1 - _TAIL_LINES :], line.rstrip()]
+    if run.returncode:
+        raise _failed(builder, tail, run.returncode)
 
 
 def _failed(builder: Builder, tail: list[str], code: int) -> UserError:
-    said = next((line for line in reversed(tail) if line.strip()), "no words")
+    said = next((line for line in reversed(tail) if line.strip()), "no words")[:_SAID_CHARACTERS]
     if any("no space left on device" in line.lower() for line in tail):
         fix = "make room, or let the builder keep its storage on another disk"
         return UserError("E-DISK", f"the disk was full while {builder.name} built", None, fix, ExitCode.FAILED)

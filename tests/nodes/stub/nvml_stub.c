@@ -77,8 +77,8 @@ API int nvmlDeviceGetPciInfo_v3(device *gpu, pci *out) {
 API int nvmlDeviceGetMemoryInfo(device *gpu, u64 *out) {
     MAY(gpu);
     out[0] = (u64)(number(gpu->index, "memory_mib", 81920) * 1048576);
-    out[1] = out[0];
-    out[2] = 0;
+    out[1] = (u64)(number(gpu->index, "memory_free_mib", number(gpu->index, "memory_mib", 81920)) * 1048576);
+    out[2] = out[0] - out[1];
     return OK;
 }
 API int nvmlDeviceGetMigMode(device *gpu, uint *now, uint *then) { MAY(gpu); *now = *then = (uint)number(gpu->index, "mig", 0); return OK; }

@@ -17,12 +17,14 @@ from typing import Any
 from emporion.nodes.check.judge import Judged, judge_gpu, worst
 from emporion.nodes.check.models import Model, named
 from emporion.nodes.check.node_probe import NodeProbe
-from emporion.nodes.check.seen import Measured, NodeSeen, Probe, ProbeFault
+from emporion.nodes.check.seen import GpuSeen, Measured, NodeSeen, Probe, ProbeFault
 
 __all__ = ["HEALTH_SCHEMA", "check_node", "claimed_ids", "main"]
 
 HEALTH_SCHEMA = "emporion.health/1"
 _BUSY_PERCENT = 10
+_LOAD_MIB = 3072
+"""What the load needs of a GPU's memory, with room to spare."""
 _LOAD_S = 2.0
 _ALL_LOADS_S = 24.0
 """Docker ends the check after 60 s, of which starting torch may take half."""
@@ -85,7 +87,7 @@ def check_node(
     measured: dict[int, Measured | None] = {}
     reasons: dict[int, str | None] = {}
     for gpu in before.gpus:
-        reasons[gpu.index] = _left_out(gpu.busy_percent, load=load, alone=alone)
+        reasons[gpu.index] = _left_out(gpu, load=load, alone=alone)
         skip = reasons[gpu.index] is not None or gpu.lost
         measured[gpu.index] = None if skip else probe.load(gpu.index, each_s)
     after = {gpu.index: gpu for gpu in (probe.look() if any(measured.values()) else before).gpus}
@@ -96,13 +98,16 @@ def check_node(
     return _report(before, judged, measured)
 
 
-def _left_out(busy_percent: int | None, *, load: bool, alone: bool) -> str | None:
+def _left_out(gpu: GpuSeen, *, load: bool, alone: bool) -> str | None:
+    """Return why a GPU gets no load, or None when it does: never in the way of a job."""
     if not load:
         return "the load was left out, as asked"
     if not alone:
         return "another check runs: the load was left out"
-    if busy_percent is not None and busy_percent > _BUSY_PERCENT:
-        return f"a job keeps the GPU {busy_percent} % busy: the load was left out"
+    if gpu.busy_percent is not None and gpu.busy_percent > _BUSY_PERCENT:
+        return f"a job keeps the GPU {gpu.busy_percent} % busy: the load was left out"
+    if gpu.memory_free_mib is not None and gpu.memory_free_mib < _LOAD_MIB:
+        return f"a job leaves {gpu.memory_free_mib} MiB of memory: the load was left out"
     return None
 
 

@@ -65,7 +65,7 @@ class Nvml:
 
         mig, ecc, rows = ask("nvmlDeviceGetMigMode"), ask("nvmlDeviceGetEccMode"), ask("nvmlDeviceGetRemappedRows")
         use, up_down = ask("nvmlDeviceGetUtilizationRates"), self._links(ask)
-        uuid = ask("nvmlDeviceGetUUID")
+        uuid, memory = ask("nvmlDeviceGetUUID"), ask("nvmlDeviceGetMemoryInfo")
         reasons = ask("nvmlDeviceGetCurrentClocksEventReasons")
         return GpuSeen(
             index,
@@ -78,6 +78,7 @@ class Nvml:
             power_limit_w=_watts(ask("nvmlDeviceGetEnforcedPowerLimit")),
             power_default_w=_watts(ask("nvmlDeviceGetPowerManagementDefaultLimit")),
             busy_percent=use.gpu if use is not None else None,
+            memory_free_mib=int(memory.free) >> 20 if memory is not None else None,
             ecc_on=bool(ecc[0]) if ecc is not None else None,
             ecc_uncorrected=ask("nvmlDeviceGetTotalEccErrors", 1, 0) if ecc is None or ecc[0] else None,
             remap_pending=bool(rows[2]) if rows is not None else None,

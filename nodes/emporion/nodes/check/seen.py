@@ -50,6 +50,7 @@ class GpuSeen:
     power_limit_w: float | None = None
     power_default_w: float | None = None
     busy_percent: int | None = None
+    memory_free_mib: int | None = None
     ecc_on: bool | None = None
     ecc_uncorrected: int | None = None
     """Since the driver was loaded."""
