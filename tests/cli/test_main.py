@@ -145,6 +145,15 @@ def test_an_output_that_takes_nothing_leaves_no_traceback(arguments: list[str], 
     assert "Exception ignored" not in ran.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [("init", "\ud800"), ("image", "render", "\ud800.yaml"), ("image", "check", "\ud800")]
+)
+def test_half_a_character_is_bad_input(emporion: Emporion, arguments: tuple[str, ...]) -> None:
+    ran = emporion(*arguments)
+    assert ran.code == 2
+    assert "half a character" in ran.err or "cannot be read" in ran.err
+
+
 def test_memory_that_is_used_up_is_no_fault_of_ours() -> None:
     error = as_user_error(MemoryError())
     assert error is not None

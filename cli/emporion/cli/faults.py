@@ -53,7 +53,15 @@ def as_user_error(error: Exception) -> UserError | None:
         return _usage(error)
     if isinstance(error, OSError | MemoryError):
         return _machine(error)
-    return None
+    return _half_character(error)
+
+
+def _half_character(error: Exception) -> UserError | None:
+    """Return what to say of a name that no file can have, or None when the exception is another."""
+    if not isinstance(error, UnicodeEncodeError) or error.reason != "surrogates not allowed":
+        return None
+    what = f"{error.object[:60]!r} holds half a character, which no file and no terminal takes"
+    return UserError("E-USAGE", what, None, "write the name in UTF-8")
 
 
 def as_fault(error: Exception, *, debug: bool) -> UserError:

@@ -85,9 +85,11 @@ def load_recipe(path: Path) -> dict[str, Any]:
     """
     where = str(path)
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:  # ValueError: no text, or no name that the system takes
         raise UserError("E-RECIPE", f"{path.name} cannot be read: {error}", where, "name a recipe file") from None
+    try:
+        read = yaml.safe_load(text)
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         spot = where if line is None else f"{where}:{line + 1}"
