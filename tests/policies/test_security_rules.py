@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from emporion.market.facts import Address, Bucket, Disk, Fact, FileSystem, Grant, Ingress, Key, Node, SecurityGroup
+from emporion.market.facts import (
+    Address,
+    Bucket,
+    Disk,
+    Fact,
+    FileSystem,
+    Grant,
+    Ingress,
+    Key,
+    Node,
+    SecurityGroup,
+    UnknownFactError,
+    Unreadable,
+)
 from emporion.policies import security
 from emporion.policies.packs import PACKS
 from emporion.policies.rule import Rule
@@ -89,8 +102,14 @@ def test_secure_boot_is_asked_for_only_where_it_is_wanted(good: Callable[..., An
     assert security.secure_boot(node, wanted=True) == ["one boots without checking signatures"]
 
 
+def test_a_resource_that_nobody_understands_is_never_judged_well(good: Callable[..., Any]) -> None:
+    with pytest.raises(UnknownFactError, match="properties"):
+        security.resource_understood(good(Unreadable))
+
+
 def test_every_security_rule_has_a_case_that_breaks_it() -> None:
-    assert {one[0].name for one in CASES if one[3]} | {"secure-boot"} == {rule.name for rule in PACKS["security"]}
+    of_their_own = {"secure-boot", "resource-understood"}
+    assert {one[0].name for one in CASES if one[3]} | of_their_own == {rule.name for rule in PACKS["security"]}
 
 
 def test_an_allowed_port_may_be_open_to_everywhere(good: Callable[..., Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from emporion.market.bill import Bill, make_bill
 from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import UserError
-from emporion.market.facts import FactSource, Purchase
+from emporion.market.facts import FactSource, Purchase, Unreadable, read_facts
 from emporion.market.preview import read_preview
 from emporion.market.resources import Others, Resource
 
@@ -148,8 +148,11 @@ def read_estimate(
 def _purchases(resources: Iterable[Resource], sources: tuple[FactSource, ...]) -> Iterable[Purchase]:
     others = Others(resources)
     for resource in others:
-        for source in sources:
-            yield from (fact for fact in source(resource, others) if isinstance(fact, Purchase))
+        for fact in read_facts(resource, others, sources):
+            if isinstance(fact, Purchase):
+                yield fact
+            elif isinstance(fact, Unreadable):
+                yield Purchase(name=fact.name, urn=fact.urn, type=fact.type)
 
 
 def of_bill(name: str, bill: Bill, *, left_out: int = 0, regions: Mapping[str, int] | None = None) -> Estimate:

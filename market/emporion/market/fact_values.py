@@ -16,7 +16,7 @@ from typing import TypeVar
 from emporion.market.resources import UNKNOWN, Value, has_unknown
 from emporion.market.tables import read_rows
 
-__all__ = ["amount", "either", "first", "is_free", "of", "secrets_in_script", "tags", "truth"]
+__all__ = ["amount", "either", "first", "is_free", "of", "secrets_in_script", "tags", "text", "truth", "whole"]
 
 T = TypeVar("T")
 _SECRETS: Mapping[str, re.Pattern[str]] = {
@@ -73,6 +73,17 @@ def amount(value: Value) -> Value:
         return Decimal(str(value))
     except InvalidOperation:
         return UNKNOWN
+
+
+def text(value: Value) -> Value:
+    """Return a text; what is none is unknown, None stays None."""
+    return value if value is None or isinstance(value, str) else UNKNOWN
+
+
+def whole(value: Value) -> Value:
+    """Return a whole number written as number or text; what is neither is unknown, None stays None."""
+    number = amount(value)
+    return number if number is None or number is UNKNOWN else int(number) if number.is_finite() else UNKNOWN
 
 
 def tags(*values: Value) -> Value:

@@ -8,7 +8,7 @@ and never passes. None means: known to be absent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -34,7 +34,9 @@ __all__ = [
     "SecurityGroup",
     "Spot",
     "UnknownFactError",
+    "Unreadable",
     "known",
+    "read_facts",
 ]
 
 T = TypeVar("T")
@@ -66,12 +68,46 @@ class Fact:
     tags: Mapping[str, str] = UNKNOWN
     """Tags or labels."""
 
+    def __post_init__(self) -> None:
+        """Take a value of another type than its field's for unknown: a file may hold anything in any place."""
+        for name, kinds in _field_kinds(type(self)).items():
+            value = object.__getattribute__(self, name)
+            if value is not UNKNOWN and type(value) not in kinds and not isinstance(value, kinds):
+                object.__setattr__(self, name, UNKNOWN)
+
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any field
         """Return a field. Raises: UnknownFactError: when its value is not known."""
         value = object.__getattribute__(self, name)
         if value is UNKNOWN:
             raise UnknownFactError(self, name)
         return value
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "Decimal": (Decimal,),
+    "None": (type(None),),
+    "Sequence[str]": (tuple, list),
+    "tuple[int, int]": (tuple,),
+    "Mapping[str, str]": (Mapping,),
+}
+"""Annotation of a field -> the types that it takes."""
+
+
+_FIELDS: dict[str, Mapping[str, tuple[type, ...]]] = {}
+"""Kind of fact by its name -> the types that each of its fields takes."""
+
+
+def _field_kinds(kind: type[Fact]) -> Mapping[str, tuple[type, ...]]:
+    found = _FIELDS.get(kind.__qualname__)
+    if found is None:
+        found = _FIELDS[kind.__qualname__] = {
+            field.name: tuple(one for part in str(field.type).split(" | ") for one in _KINDS[part])
+            for field in fields(kind)
+        }
+    return found
 
 
 def known(fact: Fact, name: str, otherwise: T) -> T:
@@ -268,9 +304,28 @@ class LogGroup(Fact):
     own_key: bool = UNKNOWN
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Unreadable(Fact):
+    """A resource whose properties no cloud allows, or that nobody here understands: nothing of it can be judged."""
+
+    properties: str = UNKNOWN
+    """Never known."""
+
+
 FactSource = Callable[[Resource, Others | None], Iterable[Fact]]
 """A cloud's `facts.py`: the facts of one resource, none of another cloud's.
 
 Without `others` it tells what the resource alone says, before anything is made; what only the whole stack tells (a
 bucket's settings, a template's machines) is then `UNKNOWN`.
 """
+
+
+def read_facts(resource: Resource, others: Others | None, sources: Iterable[FactSource]) -> list[Fact]:
+    """Return the facts of a resource; properties of impossible types, as in an edited file, are a fact themselves."""
+    found: list[Fact] = []
+    for source in sources:
+        try:
+            found.extend(source(resource, others))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            found.append(Unreadable(name=resource.name, urn=resource.urn, type=resource.type))
+    return found

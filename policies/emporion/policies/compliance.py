@@ -18,7 +18,6 @@ from emporion.market.facts import (
     LogGroup,
     Node,
     Purchase,
-    known,
 )
 from emporion.policies.rule import Level, Severity, rule
 from emporion.policies.stack import Stack
@@ -185,6 +184,5 @@ def hipaa_regions_listed(stack: Stack, *, regions: Sequence[str] = ()) -> Iterat
         yield "no regions are approved for patient data"
         return
     for store in stores:
-        region = known(store, "region", None)
-        if region is not None and region not in regions:
-            yield f"{store.name} lies in {region}, approved: {', '.join(regions)}"
+        if store.region is not None and store.region not in regions:
+            yield f"{store.name} lies in {store.region}, approved: {', '.join(regions)}"

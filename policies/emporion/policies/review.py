@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from emporion.market.facts import Fact, FactSource
+from emporion.market.facts import Fact, FactSource, read_facts
 from emporion.market.resources import Others, Resource, plain, secrets_in
 from emporion.policies.judge import Finding, Verdict, judge
 from emporion.policies.rule import Rule
@@ -85,7 +85,7 @@ class Review:
         return resource if seen is None else replace(seen, references=resource.references)
 
     def _facts(self, resource: Resource, others: Others | None) -> list[Fact]:
-        return [fact for source in self._sources for fact in source(resource, others)]
+        return read_facts(resource, others, self._sources)
 
     def _is_news(self, finding: Finding) -> bool:
         key = (finding.rule.name, finding.urn, finding.message)

@@ -15,6 +15,7 @@ from emporion.market.facts import (
     Key,
     Node,
     SecurityGroup,
+    Unreadable,
 )
 from emporion.policies.rule import Level, Severity, rule
 
@@ -39,6 +40,7 @@ __all__ = [
     "node_has_role",
     "rdma_placed_together",
     "rdma_self_rules",
+    "resource_understood",
     "secure_boot",
     "store_expires",
     "store_protected",
@@ -58,6 +60,17 @@ def _is_anywhere(source: str) -> bool:
         return ipaddress.ip_network(source, strict=False).prefixlen <= ANYWHERE_PREFIX_BITS
     except ValueError:
         return False  # a named range of the cloud; what means everybody is written as a CIDR block by its facts
+
+
+@rule(
+    "resource-understood",
+    severity=Severity.HIGH,
+    level=Level.MANDATORY,
+    fix="look at its properties: some are of a type that its cloud does not take",
+)
+def resource_understood(resource: Unreadable) -> Iterator[str]:
+    """Every resource can be judged: its properties are of the types that its cloud takes."""
+    yield f"{resource.name} has properties {resource.properties}"
 
 
 @rule(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from emporion.components.aws.facts_common import common
-from emporion.market.fact_values import of
+from emporion.market.fact_values import of, whole
 from emporion.market.facts import AuditLog, Budget, Fact, Grant, Key, LogGroup
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -94,7 +94,7 @@ def _trail(resource: Resource, _others: Others | None) -> Iterator[Fact]:
 
 
 def _log_group(resource: Resource, _others: Others | None) -> Iterator[Fact]:
-    days = resource.get("retentionInDays")
+    days = whole(resource.get("retentionInDays"))
     yield LogGroup(
         **common(resource),
         kept_days=days or None if days is not UNKNOWN else UNKNOWN,

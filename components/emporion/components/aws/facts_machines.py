@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.instance_types import instance_types
-from emporion.market.fact_values import amount, either, first, of, secrets_in_script, truth
+from emporion.market.fact_values import amount, either, first, of, secrets_in_script, text, truth, whole
 from emporion.market.facts import Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -47,7 +47,7 @@ def is_fast(interface_type: object) -> Value:
 
 def template_of(resource: Resource, others: Others | None) -> Resource | None:
     """Return the launch template in the stack from which a machine or group is made."""
-    name = "mixedInstancesPolicy" if resource.get("mixedInstancesPolicy") else "launchTemplate"
+    name = "mixedInstancesPolicy" if resource.get("mixedInstancesPolicy") is not None else "launchTemplate"
     if others is None:
         return None
     return next(iter(others.behind(resource, name, TEMPLATE)), None)
@@ -102,7 +102,7 @@ def _template(resource: Resource, others: Others | None) -> Iterator[Fact]:
 
 def _node(launch: Launch) -> Node:
     resource = launch.resource
-    kind = launch.get("instanceType")
+    kind = text(launch.get("instanceType"))
     interfaces = launch.interfaces()
     fast = [UNKNOWN if one is UNKNOWN else is_fast(one.get("interfaceType")) for one in interfaces]
     tags = common(resource)["tags"]
@@ -114,13 +114,13 @@ def _node(launch: Launch) -> Node:
         session_tokens=of(launch.get("metadataOptions", "httpTokens"), lambda value: value == "required")
         if launch.get("metadataOptions", "httpEndpoint") != "disabled"
         else True,
-        metadata_hops=of(either(launch.get("metadataOptions", "httpPutResponseHopLimit"), DEFAULT_HOPS), int),
+        metadata_hops=either(whole(launch.get("metadataOptions", "httpPutResponseHopLimit")), DEFAULT_HOPS),
         secrets=secrets_in_script(launch.get("userData"), launch.get("userDataBase64")),
         fast_network=True if True in fast else UNKNOWN if UNKNOWN in fast else _interfaces_apart(launch),
         placed_together=_placed(launch),
         role=launch.is_set("iamInstanceProfile"),
         broad_role=False,  # EC2 has no identity of its own for machines
-        image=first(launch.get("ami"), launch.get("imageId")),
+        image=text(first(launch.get("ami"), launch.get("imageId"))),
         secure_boot=UNKNOWN,  # the image decides it
         dedicated=of(first(launch.get("tenancy"), launch.get("placement", "tenancy")), _is_dedicated),
         ends=tags
@@ -205,7 +205,7 @@ def _disks(resource: Resource, launch: Launch) -> Iterator[Disk]:
             **common(resource),
             device=device,
             encrypted=of(encrypted, bool),
-            own_key=key is not None,
+            own_key=UNKNOWN if block is UNKNOWN else key is not None,
         )
 
 
@@ -216,7 +216,7 @@ def _launched(template: Resource, others: Others | None) -> Value:
     count: int = len(others.of(template, INSTANCE, "launchTemplate"))
     for property_name in ("launchTemplate", "mixedInstancesPolicy"):
         for group in others.of(template, GROUP, property_name):
-            most = group.get("maxSize")
+            most = whole(group.get("maxSize"))
             if most is UNKNOWN:
                 return UNKNOWN
             count += int(most or 0)
@@ -235,7 +235,7 @@ def _spot(resource: Resource, *, count: Value) -> Iterator[Spot]:
             falls_back=None,  # one market never becomes another; a mix is told by its group
             max_usd_per_hour=amount(at(spot, "maxPrice")),
             interruption=at(spot, "instanceInterruptionBehavior"),
-            instance_type=resource.get("instanceType"),
+            instance_type=text(resource.get("instanceType")),
             count=count,
             checkpoint=_checkpoint(resource),
         )
@@ -269,11 +269,11 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
     template = template_of(resource, others)
     mix = resource.get("mixedInstancesPolicy")
     spread = at(mix, "instancesDistribution")
-    percent = either(at(spread, "onDemandPercentageAboveBaseCapacity"), 100) if mix is not None else None
+    percent = either(whole(at(spread, "onDemandPercentageAboveBaseCapacity")), 100) if mix is not None else None
     from_template = at(template.inputs, "instanceMarketOptions", "marketType") if template is not None else None
     if others is None and template is None and mix is None:
         return  # the template tells the market
-    base = either(at(spread, "onDemandBaseCapacity"), 0)
+    base = either(whole(at(spread, "onDemandBaseCapacity")), 0)
     if percent == 100 and from_template != "spot":  # noqa: PLR2004 - all on demand
         return
     if percent is None and from_template not in {"spot", UNKNOWN}:
@@ -284,7 +284,7 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
         falls_back=_mixes(percent, base),
         max_usd_per_hour=amount(
             first(
-                at(spread, "spotMaxPrice") or None,
+                _set_price(spread),
                 at(template.inputs, "instanceMarketOptions", "spotOptions", "maxPrice") if template else None,
             )
         ),
@@ -293,9 +293,15 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
             at(mix, "launchTemplate", "overrides", 0, "instanceType"),
             template.get("instanceType") if template else None,
         ),
-        count=resource.get("maxSize"),
+        count=either(whole(resource.get("maxSize")), UNKNOWN),
         checkpoint=first(_checkpoint(resource), _checkpoint(template) if template else None),
     )
+
+
+def _set_price(spread: Value) -> Value:
+    """Return the maximum price of a mix; an empty text is none."""
+    price = at(spread, "spotMaxPrice")
+    return None if price == "" else price
 
 
 def _mixes(percent: Value, base: Value) -> Value:

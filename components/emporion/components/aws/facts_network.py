@@ -92,7 +92,7 @@ def _to_itself(group: Resource, others: Others, direction: str) -> bool:
 
 
 def _rule(resource: Resource, _others: Others | None) -> Iterator[Fact]:
-    if resource.get("type") == "ingress":
+    if resource.get("type") in ("ingress", UNKNOWN):
         rule = resource.inputs
         yield from _opening(resource, rule, *_listed(rule, "cidrBlocks"), *_listed(rule, "ipv6CidrBlocks"))
 

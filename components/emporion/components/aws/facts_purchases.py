@@ -125,7 +125,7 @@ def _group(resource: Resource, others: Others) -> Iterator[Purchase]:
     if regular:
         yield from _machines(resource, others, regular, False)  # noqa: FBT003
     if count > regular:
-        ceiling = amount(at(spread, "spotMaxPrice") or None)
+        ceiling = amount(None if at(spread, "spotMaxPrice") == "" else at(spread, "spotMaxPrice"))
         yield from _machines(resource, others, count - regular, True, ceiling=ceiling)  # noqa: FBT003
 
 

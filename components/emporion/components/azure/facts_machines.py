@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from emporion.components.azure.facts_common import common
 from emporion.components.azure.sizes import sizes
-from emporion.market.fact_values import amount, either, of, secrets_in_script
+from emporion.market.fact_values import amount, either, of, secrets_in_script, text, whole
 from emporion.market.facts import Address, Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -54,7 +54,7 @@ def _set(resource: Resource, _others: Others | None) -> Iterator[Fact]:
             size,
             renews=of(restored, lambda on: "a spot restore policy" if on else None),
             falls_back=of(mix, _mixes),
-            count=either(resource.get("sku", "capacity"), UNKNOWN),
+            count=either(whole(resource.get("sku", "capacity")), UNKNOWN),
         )
 
 
@@ -111,7 +111,7 @@ def _node(resource: Resource, profile: Value, size: Value, public: Value, identi
         or resource.get("singlePlacementGroup") is True,
         role=of(at(identity, "type"), lambda kind: kind not in (None, "None")),
         broad_role=False,  # a managed identity has no rights until it is given some
-        image=UNKNOWN if version is UNKNOWN or named is UNKNOWN else named,
+        image=UNKNOWN if version is UNKNOWN else text(named),
         secure_boot=of(at(security, "uefiSettings", "secureBootEnabled"), bool),
         dedicated=resource.get("host") is not None or resource.get("hostGroup") is not None,
         ends=tags if tags is UNKNOWN else TTL_TAG in tags,
@@ -158,7 +158,12 @@ def _disks(resource: Resource, profile: Value) -> Iterator[Disk]:
     for device, disk in disks:
         if disk is not None:
             key = at(disk, "managedDisk", "diskEncryptionSet")
-            yield Disk(**common(resource), device=device, encrypted=True, own_key=key is not None)
+            yield Disk(
+                **common(resource),
+                device=device,
+                encrypted=True,
+                own_key=UNKNOWN if disk is UNKNOWN else key is not None,
+            )
 
 
 def _address(resource: Resource, _others: Others | None) -> Iterator[Fact]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from emporion.components.azure.facts_common import common
-from emporion.market.fact_values import of
+from emporion.market.fact_values import of, whole
 from emporion.market.facts import AuditLog, Budget, Fact, FlowLog, Grant, Ingress, LogGroup
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -103,12 +103,12 @@ def _diagnostics(resource: Resource, _others: Others | None) -> Iterator[Fact]:
 
 
 def _flow_log(resource: Resource, _others: Others | None) -> Iterator[Fact]:
-    if resource.get("enabled") is not False:
+    if resource.get("enabled") in (None, True):
         yield FlowLog(**common(resource))
 
 
 def _workspace(resource: Resource, _others: Others | None) -> Iterator[Fact]:
-    yield LogGroup(**common(resource), kept_days=resource.get("retentionInDays"), own_key=UNKNOWN)
+    yield LogGroup(**common(resource), kept_days=whole(resource.get("retentionInDays")), own_key=UNKNOWN)
 
 
 NETWORK: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {

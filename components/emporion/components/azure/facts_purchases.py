@@ -47,7 +47,10 @@ def _compute(resource: Resource, size: Value, count: Value, profile: Value, *, s
 def _disks(resource: Resource, profile: Value, count: Value) -> Iterator[Purchase]:
     storage = at(profile, "storageProfile")
     data = at(storage, "dataDisks")
-    for says, disk in [("disk", at(storage, "osDisk")), *((f"disk {at(one, 'lun')}", one) for one in data or [])]:
+    for says, disk in [
+        ("disk", at(storage, "osDisk")),
+        *((f"disk {at(one, 'lun')}", one) for one in (data if isinstance(data, list) else [])),
+    ]:
         kind = either(at(disk, "managedDisk", "storageAccountType"), "Standard_LRS")
         yield _disk(resource, kind, at(disk, "diskSizeGB"), count, says)
 
@@ -64,7 +67,7 @@ def _disk(resource: Resource, kind: Value, gib: Value, count: Value, says: str) 
 def _machine(resource: Resource, _others: Others) -> Iterator[Purchase]:
     spot = of(resource.get("priority"), lambda priority: priority in SPOT)
     size = resource.get("hardwareProfile", "vmSize")
-    if resource.get("capacityReservation") is None:  # a reservation is paid for whether it is used or not
+    if resource.get("capacityReservation") in (None, UNKNOWN):  # a reservation is paid for whether it is used or not
         yield _compute(resource, size, Decimal(1), resource.inputs, spot=spot)
     yield from _disks(resource, resource.inputs, Decimal(1))
 
@@ -74,7 +77,7 @@ def _set(resource: Resource, _others: Others) -> Iterator[Purchase]:
     count = _number(resource.get("sku", "capacity"))
     mix = resource.get("priorityMixPolicy")
     spot = of(at(profile, "priority"), lambda priority: priority in SPOT)
-    if at(profile, "capacityReservation") is None:
+    if at(profile, "capacityReservation") in (None, UNKNOWN):
         if mix is None or count is UNKNOWN:
             yield _compute(resource, size, count, profile, spot=spot if mix is None else UNKNOWN)
         else:

@@ -24,7 +24,8 @@ class Common(TypedDict):
 def region(resource: Resource) -> Value:
     """Return the region: the resource's own, that of its zone or location, or its provider's."""
     zone = first(resource.get("zone"), resource.get("location"), resource.provider.get("zone"))
-    found = first(resource.get("region"), None if zone is UNKNOWN else _of_zone(zone), resource.provider.get("region"))
+    of_zone = UNKNOWN if zone is UNKNOWN else _of_zone(zone)
+    found = first(resource.get("region"), of_zone, resource.provider.get("region"))
     return UNKNOWN if found is None else found
 
 

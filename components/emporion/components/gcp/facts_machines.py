@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from emporion.components.gcp.facts_common import common
-from emporion.market.fact_values import first, of, secrets_in_script, truth
+from emporion.market.fact_values import first, of, secrets_in_script, text, truth, whole
 from emporion.market.facts import Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 from emporion.market.tables import rows
@@ -47,7 +47,7 @@ def gpus(resource: Resource) -> Value:
     name = str(kind or "").rpartition("/")[2]
     if name.startswith(GPU_FAMILIES):
         return _built_in().get(name, UNKNOWN)
-    counts = [at(one, "count") for one in attached or []]
+    counts = [whole(at(one, "count")) for one in attached or []]
     return UNKNOWN if UNKNOWN in counts else sum(int(count or 0) for count in counts)
 
 
@@ -71,7 +71,7 @@ def _template(resource: Resource, others: Others | None) -> Iterator[Fact]:
     yield from _disks(resource)
     if is_spot(resource) is not False:
         groups = [] if others is None else [one for kind in GROUPS for one in others.of(resource, kind, "versions")]
-        sizes = [one.get("targetSize") for one in groups]
+        sizes = [whole(one.get("targetSize")) for one in groups]
         count = UNKNOWN if others is None or UNKNOWN in sizes else sum(int(size or 0) for size in sizes)
         yield _spot(resource, resource, renews=None, count=count)
 
@@ -81,7 +81,7 @@ def _group(resource: Resource, others: Others | None) -> Iterator[Fact]:
     template = next(iter(others.behind(resource, "versions", *TEMPLATES)), None) if others is not None else None
     if template is not None and is_spot(template) is not False:
         how = "a managed instance group that replaces what was interrupted"
-        yield _spot(resource, template, renews=how, count=first(resource.get("targetSize"), 0))
+        yield _spot(resource, template, renews=how, count=first(whole(resource.get("targetSize")), 0))
 
 
 def _spot(resource: Resource, machine: Resource, *, renews: str | None, count: Value) -> Spot:
@@ -92,9 +92,9 @@ def _spot(resource: Resource, machine: Resource, *, renews: str | None, count: V
         falls_back=None,  # the provisioning model never changes by itself
         max_usd_per_hour=None,  # Google Cloud knows no maximum price
         interruption=machine.get("scheduling", "instanceTerminationAction"),
-        instance_type=machine.get("machineType"),
+        instance_type=text(machine.get("machineType")),
         count=count,
-        checkpoint=UNKNOWN if metadata is UNKNOWN else at(metadata, CHECKPOINT),
+        checkpoint=UNKNOWN if metadata is UNKNOWN else text(at(metadata, CHECKPOINT)),
     )
 
 
@@ -118,7 +118,9 @@ def _node(resource: Resource) -> Node:
         placed_together=resource.get("resourcePolicies") is not None,
         role=True if account is UNKNOWN and resource.references else of(account, bool),
         broad_role=_is_broad(account, scopes),
-        image=first(resource.get("bootDisk", "initializeParams", "image"), resource.get("disks", 0, "sourceImage")),
+        image=text(
+            first(resource.get("bootDisk", "initializeParams", "image"), resource.get("disks", 0, "sourceImage"))
+        ),
         secure_boot=of(truth(resource.get("shieldedInstanceConfig", "enableSecureBoot")), bool),
         dedicated=resource.get("scheduling", "nodeAffinities") is not None,
         ends=True if limit is not None else labels if labels is UNKNOWN else TTL in labels,
@@ -147,11 +149,12 @@ def _public(resource: Resource) -> Value:
 def _disks(resource: Resource) -> Iterator[Disk]:
     """Yield the disks, which are always encrypted at rest (cloud.google.com, default encryption)."""
     boot = resource.get("bootDisk")
-    found = [] if boot is None else [("boot", at(boot, "kmsKeySelfLink"))]
+    found = [] if boot is None else [("boot", boot, at(boot, "kmsKeySelfLink"))]
     for number, one in enumerate(resource.each("disks")):
-        found.append((f"disk {number}", at(one, "diskEncryptionKey", "kmsKeySelfLink")))
-    for device, key in found:
-        yield Disk(**common(resource), device=device, encrypted=True, own_key=key is not None)
+        found.append((f"disk {number}", one, at(one, "diskEncryptionKey", "kmsKeySelfLink")))
+    for device, disk, key in found:
+        own = UNKNOWN if disk is UNKNOWN else key is not None
+        yield Disk(**common(resource), device=device, encrypted=True, own_key=own)
 
 
 MACHINES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {

@@ -20,7 +20,7 @@ from emporion.market.facts import (
     Ingress,
     Key,
 )
-from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at, has_unknown
 
 __all__ = ["SERVICES"]
 
@@ -122,11 +122,14 @@ def _budget(resource: Resource, _others: Others | None) -> Iterator[Fact]:
 
 
 def _audit(resource: Resource, _others: Others | None) -> Iterator[Fact]:
-    kinds = {at(one, "logType") for one in resource.each("auditLogConfigs")}
-    exempted = any(at(one, "exemptedMembers") for one in resource.each("auditLogConfigs"))
+    configs = list(resource.each("auditLogConfigs"))
+    told = all(not has_unknown(one) for one in (resource.get("service"), configs))
+    kinds = {at(one, "logType") for one in configs}
+    exempted = told and any(at(one, "exemptedMembers") for one in configs)
+    complete = resource.get("service") == "allServices" and kinds >= AUDITED and not exempted
     yield AuditLog(
         **common(resource),
-        complete=resource.get("service") == "allServices" and kinds >= AUDITED and not exempted,
+        complete=complete if told else UNKNOWN,
         tamper_evident=True,  # its audit logs cannot be changed or deleted by anybody
         own_key=UNKNOWN,
     )
@@ -140,8 +143,10 @@ def _subnetwork(resource: Resource, _others: Others | None) -> Iterator[Fact]:
 def _address(resource: Resource, others: Others | None) -> Iterator[Fact]:
     if others is None or resource.get("addressType") == "INTERNAL":
         return
-    holders = [one for one in others.of(resource, INSTANCE, "networkInterfaces") if gpus(one) not in (0, UNKNOWN)]
-    yield Address(**common(resource), gpu_node=holders[0].name if holders else None)
+    machines = [(one.name, gpus(one)) for one in others.of(resource, INSTANCE, "networkInterfaces")]
+    held = next((name for name, count in machines if count not in (0, UNKNOWN)), None)
+    unsure = held is None and any(count is UNKNOWN for _, count in machines)
+    yield Address(**common(resource), gpu_node=UNKNOWN if unsure else held)
 
 
 SERVICES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
