@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import report
 
-BENCHMARKS = ("cli", "graph", "images", "market", "preview", "stream")
+BENCHMARKS = ("cli", "graph", "images", "market", "policies", "preview", "stream")
 """Modules of this folder with `sections() -> list[Section]`."""
 
 
