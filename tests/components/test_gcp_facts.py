@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from emporion.market.bill import make_bill
 from emporion.market.facts import Disk, Fact, Node, Purchase, UnknownFactError, known
 from emporion.market.resources import UNKNOWN, Others, Resource
 
+DATA = Path(__file__).parents[2] / "market/emporion/market/data"
 INSTANCE = "gcp:compute/instance:Instance"
 
 
@@ -52,9 +55,32 @@ def test_gpus_in_the_price_of_a_machine_are_not_counted_twice() -> None:
     assert alone["g2-standard-4 on-demand"] is not None
 
 
-def test_a_machine_whose_gpus_are_attached_has_no_price_here_rather_than_a_wrong_one() -> None:
-    lines = bill(INSTANCE, machineType="n1-standard-8", zone="us-central1-a", guestAccelerators=[{"count": 1}])
-    assert lines == {"n1-standard-8 with GPUs on-demand": None}
+def listed(instance_type: str, gpu: str, count: int, region: str) -> Decimal:
+    rows = csv.DictReader((DATA / "offers.csv").read_text(encoding="utf-8").splitlines())
+    wanted = ("gcp", region, instance_type, gpu, str(count))
+    return max(
+        Decimal(row["on_demand_usd_hr"])
+        for row in rows
+        if (row["provider"], row["region"], row["instance_type"], row["gpu"], row["gpu_count"]) == wanted
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "gpus", "expected"),
+    [
+        pytest.param("n1-highmem-8", [("nvidia-tesla-v100", 1)], ("v100-16gb", 1), id="one"),
+        pytest.param("n1-highmem-32", [("nvidia-tesla-v100", 4)], ("v100-16gb", 4), id="four"),
+        pytest.param("n1-highmem-8", [("nvidia-tesla-v100", 2)], None, id="a number without a price"),
+        pytest.param("n1-highmem-8", [], None, id="none: the price with GPUs is not its own"),
+        pytest.param("n1-highmem-8", [("nvidia-tesla-x9", 1)], None, id="a model that nobody knows"),
+    ],
+)
+def test_attached_gpus_are_priced_with_their_machine(
+    kind: str, gpus: list[tuple[str, int]], expected: tuple[str, int] | None
+) -> None:
+    attached = [{"type": name, "count": count} for name, count in gpus]
+    [usd] = bill(INSTANCE, machineType=kind, zone="us-central1-a", guestAccelerators=attached).values()
+    assert usd == (None if expected is None else listed(kind, *expected, "us-central1"))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from functools import cache
 from emporion.market.chain import ChainRow
 from emporion.market.cost import priced
 from emporion.market.cost_lines import HOURS_PER_MONTH, Cost, CostLine
+from emporion.market.errors import UserError
 from emporion.market.facts import MACHINE, Purchase, known
+from emporion.market.gpu_names import resolve_gpu
 from emporion.market.offer import Market, Offer
 from emporion.market.offers import Catalogue, OfferFilter, load_bundled
 from emporion.market.prices import price_book
@@ -80,14 +82,35 @@ def make_bill(purchases: Iterable[Purchase], catalogue: Catalogue | None = None)
 
 
 def machine_offer(
-    provider: str, region: str, instance_type: str, *, spot: bool, catalogue: Catalogue | None = None
+    provider: str,
+    region: str,
+    instance_type: str,
+    *,
+    spot: bool,
+    attached: str | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Offer | None:
-    """Return the offer of a machine type in a region, of several zones the dearest; None: no price is known."""
+    """Return the offer of a machine type in a region, of several zones the dearest; None: no price is known.
+
+    `attached`, as `model:count`, says which GPUs a type without any of its own is rented with; empty: none.
+    """
+    found = _offers(catalogue or _bundled(), provider, region, instance_type, spot)
     return max(
-        _offers(catalogue or _bundled(), provider, region, instance_type, spot),
+        found if attached is None else [offer for offer in found if _has(offer, attached)],
         key=lambda offer: (offer.usd_per_hour, offer.id),
         default=None,
     )
+
+
+def _has(offer: Offer, attached: str) -> bool:
+    """Return whether the GPUs in an offer's price are exactly those."""
+    if not attached:
+        return offer.gpu_count == 0
+    try:
+        wanted = resolve_gpu(attached)
+    except UserError:
+        return False  # a model that nobody here knows
+    return offer.gpu in wanted.ids and wanted.count is not None and offer.gpu_count == wanted.count.low
 
 
 @cache
@@ -110,12 +133,18 @@ def _named(one: Purchase, what: str) -> str:
 
 def _machines(one: Purchase, region: str | None, catalogue: Catalogue | None) -> CostLine:
     kind, count, spot = known(one, "variant", None), known(one, "quantity", None), known(one, "spot", None)
-    item = f"{kind or '?'}{'' if spot is None else ' spot' if spot else ' on-demand'}"
+    attached = known(one, "attached", "?")
+    beside = f" with {attached}" if attached else ""
+    item = f"{kind or '?'}{beside}{'' if spot is None else ' spot' if spot else ' on-demand'}"
     if kind is None or spot is None or region is None:
         why = _NO_REGION if region is None else "its type or market is not known before something else is made"
         return CostLine.unknown("compute", item, why, quantity=count, unit="node-hour")
-    regular = machine_offer(one.provider, region, kind, spot=False, catalogue=catalogue)
-    offer = machine_offer(one.provider, region, kind, spot=True, catalogue=catalogue) if spot else regular
+
+    def offered(*, interruptible: bool) -> Offer | None:
+        return machine_offer(one.provider, region, kind, spot=interruptible, attached=attached, catalogue=catalogue)
+
+    regular = offered(interruptible=False)
+    offer = offered(interruptible=True) if spot else regular
     # The worst case of spot is what is paid at most: its own ceiling, else the on-demand price.
     ceiling = known(one, "max_usd_per_hour", None) if spot else None
     most = ceiling if ceiling is not None else None if regular is None else regular.usd_per_hour

@@ -271,6 +271,8 @@ class Purchase(Fact):
     """The most that is paid for one interruptible machine; None: up to the on-demand price."""
     says: str = ""
     """What it is beside its name (`root disk`)."""
+    attached: str | None = None
+    """GPUs attached to a machine whose type has none, as `model:count`; empty: none; None: the type decides."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from emporion.components.gcp.facts_common import common
 from emporion.components.gcp.facts_machines import GROUPS, INSTANCE, TEMPLATES, is_spot
 from emporion.market.fact_values import either, first, of
 from emporion.market.facts import MACHINE, Purchase
-from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
+from emporion.market.resources import UNKNOWN, Others, Resource, Value, at, has_unknown
 
 __all__ = ["PURCHASES"]
 
@@ -25,17 +25,15 @@ def _number(value: Value) -> Value:
 def _machines(resource: Resource, machine: Resource, count: Value) -> Iterator[Purchase]:
     """Yield machines with their disks and addresses.
 
-    The GPUs of a machine type are in its price. A type to which they are attached is priced with one set of them only,
-    so that such a machine has no price here.
+    The GPUs of a machine type are in its price, named or not; only N1 machines have none, or attached ones.
     """
     kind = machine.get("machineType")
-    attached = machine.get("guestAccelerators")
     name = of(kind, lambda text: str(text).rpartition("/")[2]) if kind is not None else UNKNOWN
-    bare = name is not UNKNOWN and name.startswith("n1-")
     yield Purchase(
         **common(resource),
         item=MACHINE,
-        variant=f"{name} with {'GPUs' if attached else 'no GPU'}" if bare else name,
+        variant=name,
+        attached=_attached(machine) if name is not UNKNOWN and name.startswith("n1-") else None,
         quantity=count,
         spot=is_spot(machine),
         max_usd_per_hour=None,
@@ -50,6 +48,16 @@ def _machines(resource: Resource, machine: Resource, count: Value) -> Iterator[P
     if any(at(one, "accessConfigs") for one in machine.each("networkInterfaces") if one is not UNKNOWN):
         variant = of(is_spot(machine), lambda spot: "in_use_spot_vm" if spot else "in_use_standard_vm")
         yield _one(resource, "network", "ipv4_hour", variant, count, says="public address")
+
+
+def _attached(machine: Resource) -> Value:
+    """Return the GPUs attached to a machine as `model:count`, empty for none; several models are unknown."""
+    found = machine.each("guestAccelerators")
+    if len(found) > 1:
+        return UNKNOWN
+    return (
+        "".join(f"{at(one, 'type')}:{at(one, 'count')}" for one in found) if not has_unknown(list(found)) else UNKNOWN
+    )
 
 
 def _machine(resource: Resource, _others: Others) -> Iterator[Purchase]:
