@@ -8,15 +8,11 @@ import gzip
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from fnmatch import fnmatchcase
-from functools import cache
-from pathlib import Path
 from typing import TypeVar
 
 from emporion.market.resources import UNKNOWN, Value, has_unknown
-from emporion.market.tables import read_rows
 
-__all__ = ["amount", "either", "first", "is_free", "of", "secrets_in_script", "tags", "text", "truth", "whole"]
+__all__ = ["amount", "either", "first", "of", "secrets_in_script", "tags", "text", "truth", "whole"]
 
 T = TypeVar("T")
 _SECRETS: Mapping[str, re.Pattern[str]] = {
@@ -34,12 +30,6 @@ _SECRETS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Kind -> what it looks like. A reference to a variable or to a secret store is none."""
-
-
-@cache
-def is_free(kind: str, table: Path) -> bool:
-    """Return whether a resource type costs nothing by itself: a table's globs, with source and date."""
-    return any(fnmatchcase(kind, row["type"]) for row in read_rows(table))
 
 
 def truth(value: Value) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from emporion.components.aws.facts_access import ACCESS
@@ -11,28 +10,14 @@ from emporion.components.aws.facts_machines import MACHINES
 from emporion.components.aws.facts_network import NETWORK
 from emporion.components.aws.facts_purchases import PURCHASES
 from emporion.components.aws.facts_storage import STORAGE
-from emporion.market.fact_values import is_free
-from emporion.market.facts import Fact, Purchase
-from emporion.market.resources import Others, Resource
+from emporion.market.fact_source import fact_source
 
 __all__ = ["facts"]
 
-FREE = Path(__file__).with_name("data") / "free_types.csv"
-READERS: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
-    **MACHINES,
-    **NETWORK,
-    **STORAGE,
-    **ACCESS,
-}
-
-
-def facts(resource: Resource, others: Others | None) -> Iterator[Fact]:
-    """Yield the facts of a resource; `others` are those of its stack, once all are known."""
-    reader = READERS.get(resource.type)
-    if reader is not None:
-        yield from reader(resource, others)
-    if others is not None and resource.type.startswith("aws:"):
-        if resource.type in PURCHASES:
-            yield from PURCHASES[resource.type](resource, others)
-        elif not is_free(resource.type, FREE):
-            yield Purchase(**common(resource))
+facts = fact_source(
+    "aws:",
+    {**MACHINES, **NETWORK, **STORAGE, **ACCESS},
+    PURCHASES,
+    free=Path(__file__).with_name("data") / "free_types.csv",
+    common=common,
+)

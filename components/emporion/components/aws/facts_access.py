@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.components.aws.facts_common import common
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import of, whole
 from emporion.market.facts import AuditLog, Budget, Fact, Grant, Key, LogGroup
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -102,7 +103,7 @@ def _log_group(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     )
 
 
-ACCESS: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+ACCESS: Mapping[str, Reader] = {
     "aws:iam/policy:Policy": _policy,
     "aws:iam/rolePolicy:RolePolicy": _policy,
     "aws:iam/userPolicy:UserPolicy": _policy,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.instance_types import instance_types
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import amount, either, first, of, secrets_in_script, text, truth, whole
 from emporion.market.facts import Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -317,7 +318,7 @@ def _checkpoint(resource: Resource) -> Value:
     return UNKNOWN if found is UNKNOWN else found.get(CHECKPOINT_TAG)
 
 
-MACHINES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+MACHINES: Mapping[str, Reader] = {
     INSTANCE: _instance,
     TEMPLATE: _template,
     GROUP: _group,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.facts_machines import INSTANCE, INTERFACE, TEMPLATE, gpus, is_fast
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import either, of
 from emporion.market.facts import Address, Fact, FlowLog, Ingress, SecurityGroup
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -117,7 +118,7 @@ def _flow_log(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     yield FlowLog(**common(resource))
 
 
-NETWORK: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+NETWORK: Mapping[str, Reader] = {
     GROUP: _group,
     RULE: _rule,
     IN_RULE: _in_rule,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.facts_machines import GROUP, INSTANCE, public_ip, template_of
+from emporion.market.fact_source import Payer
 from emporion.market.fact_values import amount, either, first, of
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -180,7 +181,7 @@ def _lustre(resource: Resource, _others: Others) -> Iterator[Purchase]:
     yield _one(resource, "storage", "lustre_gb_month", variant, gb)
 
 
-PURCHASES: Mapping[str, Callable[[Resource, Others], Iterable[Purchase]]] = {
+PURCHASES: Mapping[str, Payer] = {
     INSTANCE: _instance,
     GROUP: _group,
     "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _request,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from emporion.components.aws.facts_common import common
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import of, truth
 from emporion.market.facts import Bucket, Disk, Fact, FileSystem
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -132,7 +133,7 @@ def _efs(resource: Resource, others: Others | None) -> Iterator[Fact]:
     )
 
 
-STORAGE: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+STORAGE: Mapping[str, Reader] = {
     **dict.fromkeys(BUCKETS, _bucket),
     "aws:ebs/volume:Volume": _volume,
     "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,

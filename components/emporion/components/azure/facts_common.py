@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
+from emporion.market.fact_source import Common
 from emporion.market.fact_values import tags
-from emporion.market.resources import UNKNOWN, Resource, Value
+from emporion.market.resources import UNKNOWN, Resource
 
-__all__ = ["Common", "common"]
-
-
-class Common(TypedDict):
-    """The fields of every fact."""
-
-    name: str
-    urn: str
-    type: str
-    provider: str
-    region: Value
-    tags: Value
+__all__ = ["common"]
 
 
 def common(resource: Resource) -> Common:

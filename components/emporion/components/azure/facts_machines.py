@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.components.azure.facts_common import common
 from emporion.components.azure.sizes import sizes
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import amount, either, of, secrets_in_script, text, whole
 from emporion.market.facts import Address, Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -170,7 +171,7 @@ def _address(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     yield Address(**common(resource), gpu_node=None)  # an interface holds it, which the machine's own facts tell
 
 
-MACHINES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+MACHINES: Mapping[str, Reader] = {
     VM: _machine,
     SET: _set,
     ADDRESS: _address,

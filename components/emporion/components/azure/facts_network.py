@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.components.azure.facts_common import common
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import of, whole
 from emporion.market.facts import AuditLog, Budget, Fact, FlowLog, Grant, Ingress, LogGroup
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -111,7 +112,7 @@ def _workspace(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     yield LogGroup(**common(resource), kept_days=whole(resource.get("retentionInDays")), own_key=UNKNOWN)
 
 
-NETWORK: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+NETWORK: Mapping[str, Reader] = {
     "azure-native:network:NetworkSecurityGroup": _group,
     "azure-native:network:SecurityRule": _rule,
     "azure-native:network:FlowLog": _flow_log,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from emporion.components.azure.facts_common import common
 from emporion.components.azure.facts_machines import SET, UP_TO_ON_DEMAND, VM
+from emporion.market.fact_source import Payer
 from emporion.market.fact_values import amount, either, of
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -131,7 +132,7 @@ def _lustre(resource: Resource, _others: Others) -> Iterator[Purchase]:
     yield _one(resource, "storage", "lustre_gb_month", "azure_managed_lustre", gb)
 
 
-PURCHASES: Mapping[str, Callable[[Resource, Others], Iterable[Purchase]]] = {
+PURCHASES: Mapping[str, Payer] = {
     VM: _machine,
     SET: _set,
     "azure-native:compute:CapacityReservation": _reservation,

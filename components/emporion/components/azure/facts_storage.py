@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from emporion.components.azure.facts_common import common
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import either, of, truth
 from emporion.market.facts import Bucket, Disk, Fact, FileSystem
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -83,7 +84,7 @@ def _lustre(resource: Resource, _others: Others | None) -> Iterator[Fact]:
     )
 
 
-STORAGE: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+STORAGE: Mapping[str, Reader] = {
     "azure-native:storage:StorageAccount": _account,
     CONTAINER: _container,
     "azure-native:compute:Disk": _disk,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from emporion.components.gcp.facts_common import common
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import first, of, secrets_in_script, text, truth, whole
 from emporion.market.facts import Disk, Fact, Node, Spot
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
@@ -157,7 +158,7 @@ def _disks(resource: Resource) -> Iterator[Disk]:
         yield Disk(**common(resource), device=device, encrypted=True, own_key=own)
 
 
-MACHINES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+MACHINES: Mapping[str, Reader] = {
     INSTANCE: _machine,
     **dict.fromkeys(TEMPLATES, _template),
     **dict.fromkeys(GROUPS, _group),

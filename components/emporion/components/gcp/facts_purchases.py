@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from emporion.components.gcp.facts_common import common
 from emporion.components.gcp.facts_machines import GROUPS, INSTANCE, TEMPLATES, is_spot
+from emporion.market.fact_source import Payer
 from emporion.market.fact_values import either, first, of
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at, has_unknown
@@ -100,7 +101,7 @@ def _files(resource: Resource, _others: Others) -> Iterator[Purchase]:
     yield _one(resource, "storage", "filestore_gb_month", tier, _number(size))
 
 
-PURCHASES: Mapping[str, Callable[[Resource, Others], Iterable[Purchase]]] = {
+PURCHASES: Mapping[str, Payer] = {
     INSTANCE: _machine,
     **dict.fromkeys(GROUPS, _group),
     "gcp:compute/disk:Disk": _disk,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from emporion.components.gcp.facts_common import common
 from emporion.components.gcp.facts_machines import INSTANCE, gpus
+from emporion.market.fact_source import Reader
 from emporion.market.fact_values import of, truth
 from emporion.market.facts import (
     Address,
@@ -149,7 +150,7 @@ def _address(resource: Resource, others: Others | None) -> Iterator[Fact]:
     yield Address(**common(resource), gpu_node=UNKNOWN if unsure else held)
 
 
-SERVICES: Mapping[str, Callable[[Resource, Others | None], Iterable[Fact]]] = {
+SERVICES: Mapping[str, Reader] = {
     "gcp:compute/firewall:Firewall": _firewall,
     "gcp:compute/disk:Disk": _disk,
     "gcp:compute/subnetwork:Subnetwork": _subnetwork,
