@@ -13,7 +13,7 @@ from raw_program import make_program
 from emporion.components.aws.facts import facts as aws_facts
 from emporion.components.azure.facts import facts as azure_facts
 from emporion.components.gcp.facts import facts as gcp_facts
-from emporion.market.clouds import fact_sources
+from emporion.market.clouds import fact_sources, installed_clouds
 from emporion.market.errors import UserError
 from emporion.policies.fixtures import BUNDLED, load_rules, read_cases, run_case
 from emporion.policies.packs import RULES
@@ -38,6 +38,13 @@ def test_every_rule_has_a_fixture_of_aws() -> None:
 @pytest.mark.parametrize("cloud", ["azure", "gcp"])
 def test_the_other_clouds_have_fixtures_of_what_applies_there(cloud: str) -> None:
     assert len({case.rule.name for case in CASES if case.where.startswith(cloud)}) >= 25
+
+
+@pytest.mark.parametrize("name", installed_clouds())
+def test_an_installed_cloud_has_facts_and_fixtures(name: str) -> None:
+    assert len(fact_sources()) == len(installed_clouds())
+    assert (BUNDLED / f"{name}.yaml").is_file()
+    assert [case for case in CASES if case.where.startswith(f"{name}.")]
 
 
 def test_fixtures_of_clouds_that_are_not_installed_are_left_out() -> None:
