@@ -13,7 +13,7 @@ from measure import measure
 from preview import EMPORION, REPO, _engine, _home, _project, _stack
 from report import Section
 
-SIZES = {30: 5, 300: 3, 3000: 1}
+SIZES = {30: 5, 300: 5, 1000: 2}
 """Resources of a program -> runs."""
 MS_PER_RESOURCE = 1.0
 FILE_RESOURCES = 20_000
@@ -65,7 +65,11 @@ def _packs(folder: Path) -> Section:
         "All packs over programs of so many resources on the local cloud; wall time, the best of several runs.",
         ["resources", "without s", "with s", "more s", "ms a resource after start"],
         rows,
-        [f"at most {MS_PER_RESOURCE:.0f} ms a resource after start, of the largest program: {met}"],
+        [
+            f"at most {MS_PER_RESOURCE:.0f} ms a resource after start, of the largest program: {met}",
+            "the engine asks the packs twice for each resource, one after the other; the rules themselves take 0.2 ms",
+            "at 3,000 resources the stand-in takes minutes, and its noise is larger than what the packs add",
+        ],
     )
 
 
