@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from images import IMAGES
+from machine_images import IMAGES
 from plans import AWS, INTENTS, NOW
 
 from emporion.market.errors import ExitCode, UserError

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from images import IMAGES, newer
+from machine_images import IMAGES, newer
 from plans import cloud
 
 from emporion.market.errors import UserError

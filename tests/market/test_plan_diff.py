@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from images import IMAGES, newer
+from machine_images import IMAGES, newer
 from plans import AWS, NOW, written
 
 from emporion.market.intent import intent_from_flags

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from images import IMAGES
+from machine_images import IMAGES
 from plans import AWS, INTENTS
 
 from emporion.market.errors import ExitCode, UserError
