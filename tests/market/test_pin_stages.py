@@ -136,3 +136,12 @@ def test_a_damaged_pin_is_refused_in_words(plan: Plan, change: Callable[[dict[st
 def test_names_of_a_stack_with_one_cluster_have_no_stage() -> None:
     assert (cluster_name(None), output_name("bucket", None)) == ("cluster", "bucket")
     assert (cluster_name("train"), output_name("bucket", "train")) == ("cluster-train", "train.bucket")
+
+
+def test_an_image_of_ones_own_is_no_image_of_several_clouds(
+    bundled: Catalogue, intent_of: Callable[..., Intent]
+) -> None:
+    plan = make_plan(intent_of(f"{TEXT}image: {{id: ami-0123456789abcdef0}}\n"), bundled, clouds=CLOUDS, now=NOW)
+    with pytest.raises(UserError, match="image of one cloud, and the stages stand on aws and azure") as refused:
+        pin(plan, IMAGES)
+    assert (refused.value.code, refused.value.exit_code) == ("E-IMAGE", 2)

@@ -110,9 +110,10 @@ def pin(plan: Plan, images: Mapping[ImageKey, FoundImage]) -> PinnedPlacement:
     """Return the recommended placement, pinned at the plan's time.
 
     Raises: UserError E-DEPLOY (exit 3): when no placement of the plan can be stood up; E-IMAGE: when `images` lacks one
-    of `images_needed`.
+    of `images_needed`, or the intent's own image would have to be on several clouds.
     """
     placement, clusters = _recommended(plan), _clusters(plan)
+    _assert_one_cloud(plan.intent, placement)
     reasons = _reasons(plan, placement)
     if plan.stages is None:
         return _pinned(plan, clusters[0], images, reasons)
@@ -122,6 +123,18 @@ def pin(plan: Plan, images: Mapping[ImageKey, FoundImage]) -> PinnedPlacement:
     )
     whole = _pinned(plan, _Cluster(plan.intent, plan.choice.costs, placement), None, reasons)
     return replace(whole, pools=tuple(pool for stage in stages for pool in stage.placement.pools), stages=stages)
+
+
+def _assert_one_cloud(intent: Intent, placement: Placement) -> None:
+    """Raise UserError E-IMAGE when an image of the user's own is named and the nodes stand on several clouds."""
+    providers = sorted({pool.offer.provider for pool in placement.pools})
+    if intent.image.id and len(providers) > 1:
+        raise UserError(
+            "E-IMAGE",
+            f"image.id names an image of one cloud, and the stages stand on {' and '.join(providers)}",
+            intent.where("image.id"),
+            "leave image.id out, or name one cloud in constraints.providers",
+        )
 
 
 def _pinned(
