@@ -63,3 +63,29 @@ def test_bad_input_is_told_with_a_way_out(arguments: list[str], says: str, empor
     ran = emporion("local", "capacity", "set", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
+
+
+def test_the_clock_is_shown_set_stepped_and_accelerated(emporion: Emporion) -> None:
+    assert emporion("local", "clock", "show", "--json").document["mode"] == "real"
+    assert emporion("local", "clock", "rate", "0", "--json").document["mode"] == "stepped"
+    told = emporion("local", "clock", "set", "2040-01-01T00:00:00Z")
+    assert told.out.startswith("2040-01-01T00:00:00.000Z  stepped: it stands still, ")
+    assert emporion("local", "clock", "step", "1h30m", "--json").document["now"] == "2040-01-01T01:30:00.000Z"
+    assert "60 s a second" in emporion("local", "clock", "rate", "60").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["set", "1999-01-01"], "it only goes forward", id="past"),
+        pytest.param(["set", "noon"], "'noon' is not a moment", id="no moment"),
+        pytest.param(["step", "10"], "has no unit", id="no unit"),
+        pytest.param(["rate", "fast"], "is not a plain number", id="no number"),
+        pytest.param(["rate", "9999999"], "cannot go at 1e+07", id="too fast"),
+        pytest.param(["stop"], "no command 'stop'", id="no such command"),
+    ],
+)
+def test_a_clock_that_cannot_be_set_is_one_clear_error(arguments: list[str], says: str, emporion: Emporion) -> None:
+    ran = emporion("local", "clock", *arguments)
+    assert ran.code == 2
+    assert says in ran.err

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from clock import Clock
 
+from emporion.localcloud.capacity import machine_limit
+from emporion.localcloud.clock import REAL
 from emporion.localcloud.world import World, world_path
+from emporion.localcloud.world_file import FIRST
 from emporion.market.errors import UserError
 
 
@@ -102,8 +105,38 @@ def test_a_world_of_a_newer_version_is_refused(home: Path) -> None:
     with sqlite3.connect(world_path(home)) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(UserError, match="has schema 99, this version reads 1"):
+    with pytest.raises(UserError, match="has schema 99, this version reads"):
         World.open(home)
+
+
+def test_a_world_of_an_older_version_is_brought_up_and_keeps_what_it_holds(home: Path) -> None:
+    path = world_path(home)
+    path.parent.mkdir(parents=True)
+    with sqlite3.connect(path) as old:
+        old.executescript(FIRST)
+        old.execute("INSERT INTO meta VALUES ('world', 'before')")
+        old.execute("INSERT INTO capacity VALUES ('aws', 'us-east-1', '*', 'p5.48xlarge', 2)")
+        old.execute("PRAGMA user_version = 1")
+    old.close()
+    with World.open(home) as world, World.open(home.with_name("new")) as new:
+        assert (world.name, world.running, world.virtual_clock()) == ("before", True, REAL)
+        assert machine_limit(world, "aws", "us-east-1", ("a", "b"), "p5.48xlarge") == (2, "*")
+        tables = "SELECT name, sql FROM sqlite_master ORDER BY name"
+        assert world.query(tables) == new.query(tables)
+
+
+def test_an_older_world_that_cannot_be_brought_up_stays_as_it_was(home: Path) -> None:
+    path = world_path(home)
+    path.parent.mkdir(parents=True)
+    with sqlite3.connect(path) as old:
+        old.execute("PRAGMA user_version = 1")  # it has no tables
+    old.close()
+    with pytest.raises(UserError) as refused:
+        World.open(home)
+    assert (refused.value.code, refused.value.where) == ("E-WORLD", str(path))
+    with sqlite3.connect(path) as old:
+        assert old.execute("PRAGMA user_version").fetchone() == (1,)
+    old.close()
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 
 from emporion.cli.context import home
 from emporion.cli.lazy import Group
+from emporion.cli.local_clock import clock
 from emporion.cli.options import json_option, yes_option
 from emporion.cli.render import confirm, json_out, note, table
 from emporion.market.errors import UserError, did_you_mean
@@ -58,6 +59,9 @@ def reset(*, yes: bool, as_json: bool) -> None:
 
     confirm("forget everything in the local world", yes=yes, where="emporion local reset")
     _show(reset_world(home()), as_json=as_json)
+
+
+local.add_command(clock)
 
 
 @local.group(cls=Group, short_help="How many machines there are.")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from emporion.localcloud.clock import REAL, VirtualClock
 from emporion.localcloud.world_file import connect, file_errors, prepare
 
 __all__ = ["Resource", "World", "iso_time", "world_path"]
@@ -80,6 +81,7 @@ class World:
     def __init__(self, path: Path, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self.path = path
         self.clock = clock
+        """This machine's; the world's own is `time_s`."""
         self._connection = connection
         self._lock = threading.RLock()
         self.name = self.meta("world")
@@ -148,17 +150,33 @@ class World:
         """Whether the local cloud answers."""
         return self.meta("running") == "1"
 
+    def virtual_clock(self) -> VirtualClock:
+        """Return how the world's time goes."""
+        return VirtualClock.of(self.meta("clock"))
+
+    def set_virtual_clock(self, clock: VirtualClock) -> None:
+        """Change how the world's time goes (`time_control` has what users may do)."""
+        self.set_meta("clock", clock.text())
+
+    def time_s(self) -> float:
+        """Return the world's time, seconds since 1970."""
+        return self.virtual_clock().at(self.clock())
+
     def now(self) -> str:
         """Return the world's time, UTC, ISO 8601."""
-        return iso_time(self.clock())
+        return iso_time(self.time_s())
 
     def reset(self) -> None:
-        """Forget everything: resources, capacity, quotas, faults, images, the call log. The world gets a new name."""
+        """Forget everything: resources, capacity, quotas, faults, images, the call log. The world gets a new name.
+
+        Its clock is this machine's again.
+        """
         with self.transaction() as connection:
             for table in ("resources", "capacity", "quotas", "images", "faults", "calls", "notices"):
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the names stand above
             self.name = uuid.uuid4().hex
             self.set_meta("world", self.name)
+            self.set_virtual_clock(REAL)
 
     # resources
 

@@ -15,10 +15,9 @@ from emporion.market.errors import ExitCode, UserError
 
 __all__ = ["SCHEMA_VERSION", "connect", "file_errors", "prepare"]
 
-SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 30.0
 
-TABLES = """
+FIRST = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE resources (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, provider TEXT NOT NULL, scope TEXT NOT NULL, region TEXT NOT NULL,
@@ -41,7 +40,15 @@ CREATE TABLE calls (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, pid
     id TEXT NOT NULL, outcome TEXT NOT NULL);
 CREATE TABLE plugins (pid INTEGER PRIMARY KEY, born TEXT NOT NULL, provider TEXT NOT NULL, engine INTEGER NOT NULL);
 CREATE TABLE notices (seq INTEGER PRIMARY KEY AUTOINCREMENT, node TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL);
+INSERT INTO meta VALUES ('running', '1');
+INSERT INTO meta VALUES ('made', '0');
 """
+CLOCK = """
+INSERT INTO meta VALUES ('clock', '{"rate": 1.0, "real_s": 0.0, "world_s": 0.0}');
+"""
+VERSIONS = (FIRST, CLOCK)
+"""What each version of the schema adds. A new file takes all of them, an older one those that it lacks."""
+SCHEMA_VERSION = len(VERSIONS)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -56,9 +63,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables when they are not there; two processes at once make them once.
+    """Make the tables, or those that an older Emporion did not make; two processes at once make them once.
 
-    Raises: UserError E-WORLD: when the file comes from a newer Emporion.
+    Raises: UserError E-WORLD: when the file comes from a newer Emporion, or lacks what its version should have.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == SCHEMA_VERSION:
@@ -71,23 +78,39 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             "use the newer emporion, or start over: emporion local reset",
         )
     with FileLock(path.with_suffix(".making"), timeout=BUSY_TIMEOUT_S, mode=0o600):
-        _make(connection)
+        try:
+            _make(connection)
+        except sqlite3.OperationalError as error:
+            if "no such" in str(error) or "already" in str(error):
+                raise _damaged(path, error) from error
+            raise
 
 
 def _make(connection: sqlite3.Connection) -> None:
-    """Make the tables unless another process has; held apart, since SQLite does not wait for a change to WAL."""
+    """Make what is missing; held apart from other processes, since SQLite does not wait for a change to WAL."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == 0:  # else another process made it in the meantime
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-        connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)",
-            [("world", uuid.uuid4().hex), ("running", "1"), ("made", "0")],
-        )
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for statements in VERSIONS[version:]:  # none, where another process made them in the meantime
+            for statement in statements.strip().split(";\n"):
+                connection.execute(statement)
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('world', ?)", (uuid.uuid4().hex,))
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except BaseException:
+        connection.rollback()
+        raise
     connection.commit()
+
+
+def _damaged(path: Path, error: sqlite3.Error) -> UserError:
+    return UserError(
+        "E-WORLD",
+        f"the local world is damaged: {error}",
+        str(path),
+        "start over: emporion local reset",
+        ExitCode.FAILED,
+    )
 
 
 def _busy(path: Path) -> UserError:
@@ -126,13 +149,7 @@ def file_errors(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
             raise
-        raise UserError(
-            "E-WORLD",
-            f"the local world is damaged: {error}",
-            str(path),
-            "start over: emporion local reset",
-            ExitCode.FAILED,
-        ) from error
+        raise _damaged(path, error) from error
     except OSError as error:
         if isinstance(error, UserError):
             raise

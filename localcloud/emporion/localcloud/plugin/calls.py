@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from emporion.localcloud.faults import Kill, meet
+from emporion.localcloud.time_control import wait
 from emporion.localcloud.world import World
 from emporion.market.stand_in import Refusal, StandIn, TypeRule
 
@@ -88,8 +89,7 @@ class Caller:
         for attempt in range(self.rules.max_attempts):
             meeting = meet(self.world, self.rules.plugin, call.operation, call.token, first_attempt=attempt == 0)
             due = due or meeting.kill
-            if meeting.delay_s:
-                self.sleep(meeting.delay_s)
+            wait(self.world, meeting.delay_s, self.sleep)
             if meeting.code is None:
                 return due
             throttled = self.rules.refusals["throttled"]
@@ -104,7 +104,7 @@ class Caller:
             self._log(call, refusal.code)
             if refusal is not throttled or attempt == self.rules.max_attempts - 1:
                 raise self._refused(call, rule, refusal)
-            self.sleep(min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S))
+            wait(self.world, min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S), self.sleep)
         return due
 
     def _refused(self, call: Call, rule: TypeRule, refusal: Refusal) -> CloudRefusedError:
