@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from string import Formatter
 from typing import Any
 
 from emporion.localcloud.capacity import quota_limit
-from emporion.localcloud.faults import meet
 from emporion.localcloud.images import newest_image
 from emporion.localcloud.machines import end_machine, settle_groups
 from emporion.localcloud.making import Maker
+from emporion.localcloud.meeting import Place, hidden, meet
 from emporion.localcloud.processes import home_from
+from emporion.localcloud.time_control import wait
 from emporion.localcloud.world import Resource, World
 from emporion.market.clouds import Cloud, CloudNode, FoundImage, Pending
 from emporion.market.errors import ExitCode, UserError
-from emporion.market.stand_in import StandIn, TypeRule
+from emporion.market.stand_in import Refusal, StandIn, TypeRule
 
 __all__ = ["LocalCloud", "open_cloud"]
 
@@ -34,8 +36,15 @@ def open_cloud(cloud: Cloud, region: str) -> LocalCloud:
 class LocalCloud:
     """One region of a stand-in cloud. The world is open only during a call."""
 
-    def __init__(self, open_world: Callable[[], World], rules: StandIn, region: str) -> None:
+    def __init__(
+        self,
+        open_world: Callable[[], World],
+        rules: StandIn,
+        region: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._open = open_world
+        self._sleep = sleep
         self._rules = rules
         self._region = region
 
@@ -54,7 +63,7 @@ class LocalCloud:
             rows = [
                 row
                 for row in world.resources(self._rules.plugin, pending.type_token)
-                if self._is_here(rule, row) and row.id not in pending.known
+                if self._is_here(rule, row) and row.id not in pending.known and not hidden(world, self._rules, row)
             ]
             tagged = [row for row in rows if row.emporion_id == pending.emporion_id]
             if len(tagged) > 1:
@@ -94,6 +103,7 @@ class LocalCloud:
                 _node(row, zone_ids)
                 for row in world.resources(self._rules.plugin, self._rules.machine, self._region)
                 if row.facts["tags"].get("emporion-stack") == f"{project}/{stack}"
+                and not hidden(world, self._rules, row)
             ]
         return sorted(found, key=lambda node: (node.launched_at or "", node.id))
 
@@ -145,14 +155,7 @@ class LocalCloud:
         Raises: UserError E-CLOUD: when the local cloud is stopped, or a fault lasts longer than the retries.
         """
         world = self._open()
-        refused: str | None = None
-        if not world.running:
-            refused = "the local cloud is stopped"
-        for attempt in range(MAX_ATTEMPTS if refused is None else 0):
-            meeting = meet(world, self._rules.plugin, "api", self._rules.plugin, first_attempt=attempt == 0)
-            refused = self._rules.refusals["throttled"].code if meeting.code == "throttled" else meeting.code
-            if refused is None or meeting.code != "throttled":
-                break
+        refused = self._refusal(world) if world.running else "the local cloud is stopped"
         if refused is None:
             return world
         stopped = not world.running
@@ -161,9 +164,25 @@ class LocalCloud:
             "E-CLOUD",
             f"cannot ask for {what}: {refused}",
             self._where,
-            "emporion local start" if stopped else "run the command again; `emporion local status` shows the world",
+            "emporion local start"
+            if stopped
+            else "run the command again; `emporion local fault list` shows the faults",
             ExitCode.FAILED,
         )
+
+    def _refusal(self, world: World) -> str | None:
+        """Return what the cloud says to this call after the client's own retries; None: it answers."""
+        place = Place(self._region, "api", self._rules.plugin)
+        refused: Refusal | None = None
+        for attempt in range(MAX_ATTEMPTS):
+            met = meet(world, self._rules, place, first_attempt=attempt == 0)
+            wait(world, met.delay_s, self._sleep)
+            refused = met.refusal
+            if refused is None or not met.retried:
+                break
+        if refused is None:
+            return None
+        return f"{refused.code}: {refused.text}" if refused.status else refused.text
 
 
 def _follows_from_inputs(rule: TypeRule) -> bool:

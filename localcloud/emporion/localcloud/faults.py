@@ -1,22 +1,43 @@
-"""Faults of the world: what a provider call meets instead of an easy life.
+"""Faults of the world, as records that every process of it sees: what they strike, when, and how often.
 
-A fault waits for provider calls that match its operation and type, lets `skip` of them pass and then strikes `times`
+A fault of calls waits for those that match its operation and type, lets `skip` of them pass and then strikes `times`
 times. Calls are creates, updates, deletes and reads; previews and checks never count.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from emporion.localcloud.world import World
+from emporion.localcloud.fault_kinds import KINDS
+from emporion.localcloud.world import World, iso_time
 
-__all__ = ["ANY", "Kill", "Meeting", "clear_faults", "fail", "kill", "meet", "slow", "throttle"]
+__all__ = [
+    "ANY",
+    "Fault",
+    "Kill",
+    "Phase",
+    "Target",
+    "active_faults",
+    "add_fault",
+    "clear_faults",
+    "fail",
+    "faults",
+    "kill",
+    "note_struck",
+    "slow",
+    "throttle",
+]
 
 ANY = "*"
+UNTIL_CLEARED = 0
 Phase = Literal["before_write", "after_write", "after_answer"]
 Target = Literal["engine", "plugin"]
+COLUMNS = (
+    "seq, kind, provider, region, zone, operation, token, instance_type, market, skip, times, starts_s, ends_s, detail"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +49,139 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """What one attempt of a call meets."""
+class Fault:
+    """One fault. `*` stands for every provider, region, zone, operation, type or market."""
 
-    delay_s: float = 0.0
-    code: str | None = None
-    """The cloud's error code."""
-    text: str | None = None
-    kill: Kill | None = None
+    seq: int
+    kind: str
+    provider: str
+    region: str
+    zone: str
+    operation: str
+    token: str
+    instance_type: str
+    market: str
+    skip: int
+    times: int
+    """Strikes that are left; 0 or less: it strikes until its end."""
+    starts_s: float
+    """Seconds since 1970 in the world's time."""
+    ends_s: float | None
+    detail: Mapping[str, Any]
+
+    def is_for(self, **asked: str) -> bool:
+        """Return whether it is about what is asked, by field."""
+        return all(getattr(self, name) in (ANY, value) for name, value in asked.items())
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain data for people and programs."""
+        scopes = ("provider", "region", "zone", "operation", "instance_type", "market")
+        told: dict[str, Any] = {"number": self.seq, "kind": self.kind}
+        told.update({name: getattr(self, name) for name in scopes if getattr(self, name) != ANY})
+        if self.token != ANY:
+            told["type"] = self.token
+        if self.times > 0:
+            told["times"] = self.times
+        if self.skip:
+            told["skip"] = self.skip
+        told["starts"] = iso_time(self.starts_s) if self.starts_s else None
+        told["ends"] = None if self.ends_s is None else iso_time(self.ends_s)
+        return {**told, **self.detail}
+
+
+def add_fault(
+    world: World,
+    kind: str,
+    *,
+    provider: str = ANY,
+    region: str = ANY,
+    zone: str = ANY,
+    operation: str = ANY,
+    token: str = ANY,
+    instance_type: str = ANY,
+    market: str = ANY,
+    skip: int = 0,
+    times: int | None = None,
+    after_s: float = 0.0,
+    for_s: float | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> int:
+    """Add a fault and return its number. `times` None: as is usual for its kind; `kind` may be `kill` too.
+
+    `after_s` and `for_s` count in the world's time; a fault that begins at once begins with the world, so that a clock
+    that stands still meets it.
+    """
+    strikes = times
+    if strikes is None:
+        strikes = 1 if kind == "kill" or KINDS[kind].once else UNTIL_CLEARED
+    with world.transaction() as connection:
+        now_s = world.time_s()
+        starts_s = now_s + after_s if after_s else 0.0
+        ends_s = None if for_s is None else now_s + after_s + for_s
+        cursor = connection.execute(
+            "INSERT INTO faults (provider, kind, operation, token, skip, times, detail, region, zone, instance_type,"
+            " market, starts_s, ends_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                provider,
+                kind,
+                operation,
+                token,
+                skip,
+                strikes,
+                json.dumps(dict(detail or {}), sort_keys=True),
+                region,
+                zone,
+                instance_type,
+                market,
+                starts_s,
+                ends_s,
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+
+def faults(world: World) -> list[Fault]:
+    """Return every fault, oldest first, also those that have not begun or have ended."""
+    rows = world.query(f"SELECT {COLUMNS} FROM faults ORDER BY seq")  # noqa: S608 - fixed text
+    return [Fault(*row[:13], detail=json.loads(row[13])) for row in rows]
+
+
+def active_faults(world: World, kinds: Sequence[str] | None = None) -> list[Fault]:
+    """Return the faults that the world's time is in now, oldest first; `kinds` None: of every kind."""
+    if not world.query("SELECT 1 FROM faults LIMIT 1"):
+        return []
+    now_s = world.time_s()
+    return [
+        fault
+        for fault in faults(world)
+        if (kinds is None or fault.kind in kinds)
+        and fault.starts_s <= now_s
+        and (fault.ends_s is None or now_s < fault.ends_s)
+    ]
+
+
+def note_struck(world: World, fault: Fault) -> None:
+    """Count one strike, or one call that was let pass; a fault that has struck for the last time is forgotten."""
+    with world.transaction() as connection:
+        if fault.skip > 0:
+            connection.execute("UPDATE faults SET skip = skip - 1 WHERE seq = ?", (fault.seq,))
+        elif fault.times == 1:
+            connection.execute("DELETE FROM faults WHERE seq = ?", (fault.seq,))
+        elif fault.times > 1:
+            connection.execute("UPDATE faults SET times = times - 1 WHERE seq = ?", (fault.seq,))
+
+
+def clear_faults(world: World, numbers: Sequence[int] | None = None) -> int:
+    """Forget faults by number (None: all) and return how many there were."""
+    with world.transaction() as connection:
+        if numbers is None:
+            return connection.execute("DELETE FROM faults").rowcount
+        return sum(connection.execute("DELETE FROM faults WHERE seq = ?", (one,)).rowcount for one in numbers)
 
 
 def throttle(world: World, calls: int, *, provider: str = ANY, operation: str = ANY, token: str = ANY) -> None:
     """Throttle the next `calls` attempts; the provider's own retries count."""
-    _add(world, "throttle", {}, provider=provider, operation=operation, token=token, times=calls)
+    add_fault(world, "throttle", provider=provider, operation=operation, token=token, times=calls)
 
 
 def fail(
@@ -55,16 +196,8 @@ def fail(
     times: int = 1,
 ) -> None:
     """Answer matching calls with the cloud's error `code`."""
-    _add(
-        world,
-        "error",
-        {"code": code, "text": text},
-        provider=provider,
-        operation=operation,
-        token=token,
-        skip=skip,
-        times=times,
-    )
+    told = {"code": code, "text": text}
+    add_fault(world, "error", provider=provider, operation=operation, token=token, skip=skip, times=times, detail=told)
 
 
 def slow(
@@ -77,7 +210,8 @@ def slow(
     times: int = 1,
 ) -> None:
     """Make matching calls take `delay_s` seconds longer."""
-    _add(world, "slow", {"delay_s": delay_s}, provider=provider, operation=operation, token=token, times=times)
+    told = {"delay_s": delay_s}
+    add_fault(world, "slow", provider=provider, operation=operation, token=token, times=times, detail=told)
 
 
 def kill(
@@ -91,72 +225,5 @@ def kill(
     token: str = ANY,
 ) -> None:
     """Kill -9 the engine or the plugin at the `call`-th matching call (1 is the next one), once."""
-    _add(
-        world,
-        "kill",
-        {"target": target, "phase": phase},
-        provider=provider,
-        operation=operation,
-        token=token,
-        skip=call - 1,
-    )
-
-
-def clear_faults(world: World) -> None:
-    """Forget all faults."""
-    with world.transaction() as connection:
-        connection.execute("DELETE FROM faults")
-
-
-def meet(world: World, provider: str, operation: str, token: str, *, first_attempt: bool = True) -> Meeting:
-    """Return what this attempt of a call meets, and count it.
-
-    Kills, errors and delays see only the first attempt of a call; throttling sees every one.
-    """
-    delay_s, code, text, dies = 0.0, None, None, None
-    if not world.query("SELECT 1 FROM faults LIMIT 1"):
-        return Meeting()
-    with world.transaction() as connection:
-        rows = connection.execute(
-            "SELECT seq, kind, skip, times, detail FROM faults WHERE provider IN ('*', ?) AND operation IN ('*', ?)"
-            " AND token IN ('*', ?) ORDER BY seq",
-            (provider, operation, token),
-        ).fetchall()
-        for seq, kind, skip, times, detail in rows:
-            if kind != "throttle" and not first_attempt:
-                continue
-            if skip > 0:
-                connection.execute("UPDATE faults SET skip = skip - 1 WHERE seq = ?", (seq,))
-                continue
-            told = json.loads(detail)
-            if kind == "slow":
-                delay_s += told["delay_s"]
-            elif kind == "kill" and dies is None:
-                dies = Kill(told["target"], told["phase"])
-            elif kind in ("error", "throttle") and code is None:
-                code, text = ("throttled", None) if kind == "throttle" else (told["code"], told["text"])
-            else:
-                continue  # one fault of a kind per attempt; this one waits for the next
-            if times == 1:
-                connection.execute("DELETE FROM faults WHERE seq = ?", (seq,))
-            elif times > 1:  # 0 or less strikes until it is cleared
-                connection.execute("UPDATE faults SET times = times - 1 WHERE seq = ?", (seq,))
-    return Meeting(delay_s, code, text, dies)
-
-
-def _add(
-    world: World,
-    kind: str,
-    detail: dict[str, object],
-    *,
-    provider: str,
-    operation: str,
-    token: str,
-    skip: int = 0,
-    times: int = 1,
-) -> None:
-    with world.transaction() as connection:
-        connection.execute(
-            "INSERT INTO faults (provider, kind, operation, token, skip, times, detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (provider, kind, operation, token, skip, times, json.dumps(detail)),
-        )
+    told = {"target": target, "phase": phase}
+    add_fault(world, "kill", provider=provider, operation=operation, token=token, skip=call - 1, detail=told)

@@ -9,6 +9,7 @@ from typing import Any
 
 from emporion.localcloud.capacity import ANY, machine_limit, quota_limit
 from emporion.localcloud.making import Maker
+from emporion.localcloud.meeting import launch_fault
 from emporion.localcloud.world import Resource, World
 from emporion.market.stand_in import Launch, Refusal, StandIn
 
@@ -20,7 +21,11 @@ KEPT_FOR_FIXED = 16  # AWS picks at random; the world leaves the low addresses t
 
 def start(world: World, rules: StandIn, maker: Maker, launch: Launch) -> dict[str, Any] | Refusal:
     """Return what the world notes of a machine that starts now (`Resource.facts`), or why it cannot start."""
-    refusal = _over_quota(world, rules, maker.region, launch) or _no_room(world, rules, maker.region, launch)
+    refusal = (
+        _struck(world, rules, maker.region, launch)
+        or _over_quota(world, rules, maker.region, launch)
+        or _no_room(world, rules, maker.region, launch)
+    )
     if refusal:
         return refusal
     addresses = _addresses(launch, world.resources(rules.plugin, rules.machine, maker.region))
@@ -44,7 +49,9 @@ def reserve(world: World, rules: StandIn, maker: Maker) -> Refusal | None:
     """Return why a reservation cannot be made where it wants to be, or None when it can."""
     zone, instance_type, machines = rules.reservation(maker)
     launch = Launch(instance_type, None, "on_demand", zone, "", "", 0, {})
-    return _no_room(world, rules, maker.region, launch, machines=machines)
+    return _struck(world, rules, maker.region, launch) or _no_room(
+        world, rules, maker.region, launch, machines=machines
+    )
 
 
 def settle_group(world: World, rules: StandIn, maker: Maker, seq: int) -> list[str]:
@@ -110,6 +117,22 @@ def end_machine(world: World, rules: StandIn, machine: Resource) -> None:
         settle_groups(world, rules, machine.region)
 
 
+def _struck(world: World, rules: StandIn, region: str, launch: Launch) -> Refusal | None:
+    """Return what a fault of the world says to a launch."""
+    which = launch_fault(world, rules, region, _zone_names(rules, region, launch), launch)
+    if which is None:
+        return None
+    running = world.resources(rules.plugin, rules.machine, region)
+    used = sum(_is(one, launch.instance_type) for one in running)
+    return _told(rules, which, launch, limit=used * (rules.vcpus(launch.instance_type) or 1))
+
+
+def _zone_names(rules: StandIn, region: str, launch: Launch) -> tuple[str, str]:
+    """Return the name and the id of a launch's zone."""
+    zone_ids = {name: zone_id for zone_id, name in rules.zones(region).items()}
+    return launch.zone, zone_ids.get(launch.zone, "")
+
+
 def _over_quota(world: World, rules: StandIn, region: str, launch: Launch) -> Refusal | None:
     running = world.resources(rules.plugin, rules.machine, region)
     limit = quota_limit(world, rules.plugin, region, launch.instance_type, launch.market)
@@ -137,9 +160,7 @@ def _no_room(world: World, rules: StandIn, region: str, launch: Launch, *, machi
                 used = sum(one.facts.get("reservation_id") == row.id for one in running)
                 return None if used < count else _told(rules, "reservation", launch)
         return _told(rules, "no_reservation", launch)
-    zone_ids = {name: zone_id for zone_id, name in rules.zones(region).items()}
-    here = (launch.zone, zone_ids.get(launch.zone, ""))
-    limit = machine_limit(world, rules.plugin, region, here, launch.instance_type)
+    limit = machine_limit(world, rules.plugin, region, _zone_names(rules, region, launch), launch.instance_type)
     if limit is None:
         return None
     total, counted = limit

@@ -46,7 +46,15 @@ INSERT INTO meta VALUES ('made', '0');
 CLOCK = """
 INSERT INTO meta VALUES ('clock', '{"rate": 1.0, "real_s": 0.0, "world_s": 0.0}');
 """
-VERSIONS = (FIRST, CLOCK)
+FAULTS = """
+ALTER TABLE faults ADD COLUMN region TEXT NOT NULL DEFAULT '*';
+ALTER TABLE faults ADD COLUMN zone TEXT NOT NULL DEFAULT '*';
+ALTER TABLE faults ADD COLUMN instance_type TEXT NOT NULL DEFAULT '*';
+ALTER TABLE faults ADD COLUMN market TEXT NOT NULL DEFAULT '*';
+ALTER TABLE faults ADD COLUMN starts_s REAL NOT NULL DEFAULT 0;
+ALTER TABLE faults ADD COLUMN ends_s REAL;
+"""
+VERSIONS = (FIRST, CLOCK, FAULTS)
 """What each version of the schema adds. A new file takes all of them, an older one those that it lacks."""
 SCHEMA_VERSION = len(VERSIONS)
 

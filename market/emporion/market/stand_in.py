@@ -89,7 +89,7 @@ class Refusal:
     code: str
     text: str
     status: int = 400
-    """HTTP status."""
+    """HTTP status; 0: no answer came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +262,8 @@ class StandIn:
     """Outputs of a machine from its launch, its private addresses and its launch time."""
     refusals: Mapping[str, Refusal]
     """`capacity` (and `capacity_spot` where spot has another code), `reservation`, `no_reservation`, `quota`,
-    `quota_spot`, `addresses` (templates over a `Launch` and `limit`), `throttled`, `not_found` (over `noun` and
-    `id`)."""
+    `quota_spot`, `addresses` (templates over a `Launch` and `limit`), `not_found` (over `noun` and `id`), and those of
+    any call (over `region` and `service`): `throttled`, `server_error`, `unavailable`, `timeout`, `lost_answer`."""
     message: Callable[[TypeRule, str, str, Refusal, str], str]
     """(rule, verb, id, refusal, request id) -> the provider's error text; verb is `creating`, `reading`, …"""
     shortfall: Callable[[str, Refusal], str]
@@ -287,3 +287,7 @@ class StandIn:
     """How often the provider tries a throttled call."""
     region_key: str = "region"
     """The key of the provider's configuration that holds the region."""
+    storage: tuple[str, ...] = ()
+    """What the tokens of object storage begin with: they fail with a region's storage."""
+    control_planes: Mapping[str, str] = field(default_factory=dict)
+    """What tokens begin with -> the one region whose control plane changes them, wherever they are used."""

@@ -62,6 +62,11 @@ def _message(rule: TypeRule, verb: str, name: str, refusal: Refusal, request_id:
     """Return an error as the bridged provider words it."""
     service, _, noun = rule.api.partition(":")
     operation = _RUN[verb] if rule.kind == "machine" else f"{_OPERATIONS[verb]}{noun}"
+    if not refusal.status:
+        return (
+            f"{verb} {rule.noun} ({name}): operation error {service}: {operation}, exceeded maximum number of "
+            f"attempts, {MAX_ATTEMPTS}, https response error StatusCode: 0, RequestID: , request send failed, {refusal.text}"
+        )
     return (
         f"{verb} {rule.noun} ({name}): operation error {service}: {operation}, https response error StatusCode: "
         f"{refusal.status}, RequestID: {request_id}, api error {refusal.code}: {refusal.text}"
@@ -142,6 +147,18 @@ STAND_IN = StandIn(
             "The specified subnet does not have enough free addresses to satisfy the request.",
         ),
         "throttled": Refusal("RequestLimitExceeded", "Request limit exceeded.", 503),
+        "server_error": Refusal("InternalError", "An internal error has occurred", 500),
+        "unavailable": Refusal(
+            "ServiceUnavailable", "The request has failed due to a temporary failure of the server.", 503
+        ),
+        "timeout": Refusal(
+            "RequestTimeout", 'Post "https://{service}.{region}.amazonaws.com/": dial tcp: i/o timeout', 0
+        ),
+        "lost_answer": Refusal(
+            "RequestTimeout",
+            'Post "https://{service}.{region}.amazonaws.com/": net/http: timeout awaiting response headers',
+            0,
+        ),
         "not_found": Refusal("NotFound", "{noun} {id} does not exist", 404),
     },
     message=_message,
@@ -156,4 +173,6 @@ STAND_IN = StandIn(
     config_keys=_config_problems,
     default_tags=_default_tags,
     max_attempts=MAX_ATTEMPTS,
+    storage=("aws:s3/",),
+    control_planes={"aws:iam/": "us-east-1"},  # AWS fault isolation boundaries, appendix B (read 2026-12)
 )

@@ -62,6 +62,8 @@ def _generic(token: str) -> TypeRule:
 def _message(rule: TypeRule, verb: str, name: str, refusal: Refusal, request_id: str) -> str:
     """Return an error as the provider words it."""
     del request_id
+    if not refusal.status:
+        return f"{verb} {rule.noun} ({name}): azure-native: {refusal.text}"
     return (
         f"{verb} {rule.noun} ({name}): azure-native: Status={refusal.status} "
         f'Code="{refusal.code}" Message="{refusal.text}"'
@@ -157,6 +159,12 @@ STAND_IN = StandIn(
         ),
         "addresses": Refusal("SubnetIsFull", "Subnet {subnet_id} does not have enough capacity for another address."),
         "throttled": Refusal("TooManyRequests", "The request is being throttled.", 429),
+        "server_error": Refusal("InternalServerError", "An error occurred.", 500),
+        "unavailable": Refusal("ServiceUnavailable", "The service is unavailable.", 503),
+        "timeout": Refusal("RequestTimeout", 'Put "https://management.azure.com/": dial tcp: i/o timeout', 0),
+        "lost_answer": Refusal(
+            "RequestTimeout", 'Put "https://management.azure.com/": net/http: timeout awaiting response headers', 0
+        ),
         "not_found": Refusal("ResourceNotFound", "The Resource '{id}' ({noun}) was not found.", 404),
     },
     message=_message,
@@ -172,4 +180,5 @@ STAND_IN = StandIn(
     default_tags=lambda _config: {},
     max_attempts=MAX_ATTEMPTS,
     region_key="location",
+    storage=("azure-native:storage:",),
 )

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from emporion.localcloud.faults import Kill, meet
+from emporion.localcloud.faults import Kill
+from emporion.localcloud.meeting import Meeting, Place, lag_s, meet, said
 from emporion.localcloud.time_control import wait
 from emporion.localcloud.world import World
 from emporion.market.stand_in import Refusal, StandIn, TypeRule
@@ -57,7 +58,8 @@ class Caller:
 
         Raises: CloudRefusedError: when the cloud refuses, or a fault says so, after the provider's own retries.
         """
-        due = self._until_let_through(call, rule)
+        met = self._until_let_through(call, rule)
+        due = met.kill
         if due and due.phase == "before_write":
             self.kill(due)
         try:
@@ -65,12 +67,16 @@ class Caller:
                 done = work()
                 if isinstance(done, Refusal):
                     raise self._refused(call, rule, done)
-                self._log(call, "ok")
+                self._log(call, "lost" if met.lost else "ok")
         except CloudRefusedError as refusal:
             self._log(call, refusal.code)
             raise
         if due and due.phase == "after_write":
             self.kill(due)
+        if met.lost:
+            raise self._refused(call, rule, said(self.rules, "lost_answer", _place(call, rule)))
+        if call.operation == "create":  # the provider waits until it sees what it made
+            wait(self.world, lag_s(self.world, self.rules, call.region, call.token), self.sleep)
         return done, due if due and due.phase == "after_answer" else None
 
     def _log(self, call: Call, outcome: str) -> None:
@@ -84,33 +90,30 @@ class Caller:
             outcome=outcome,
         )
 
-    def _until_let_through(self, call: Call, rule: TypeRule) -> Kill | None:
+    def _until_let_through(self, call: Call, rule: TypeRule) -> Meeting:
+        """Return what the call met on the attempt that gets through, and who dies."""
         due: Kill | None = None
+        lost = False
         for attempt in range(self.rules.max_attempts):
-            meeting = meet(self.world, self.rules.plugin, call.operation, call.token, first_attempt=attempt == 0)
-            due = due or meeting.kill
-            wait(self.world, meeting.delay_s, self.sleep)
-            if meeting.code is None:
-                return due
-            throttled = self.rules.refusals["throttled"]
-            refusal = (
-                throttled
-                if meeting.code == "throttled"
-                else Refusal(
-                    meeting.code,
-                    meeting.text or f"the local cloud was asked to answer {meeting.code}",
-                )
-            )
-            self._log(call, refusal.code)
-            if refusal is not throttled or attempt == self.rules.max_attempts - 1:
-                raise self._refused(call, rule, refusal)
+            met = meet(self.world, self.rules, _place(call, rule), first_attempt=attempt == 0)
+            due, lost = due or met.kill, lost or met.lost
+            wait(self.world, met.delay_s, self.sleep)
+            if met.refusal is None:
+                break
+            self._log(call, met.refusal.code)
+            if not met.retried or attempt == self.rules.max_attempts - 1:
+                raise self._refused(call, rule, met.refusal)
             wait(self.world, min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S), self.sleep)
-        return due
+        return Meeting(kill=due, lost=lost)
 
     def _refused(self, call: Call, rule: TypeRule, refusal: Refusal) -> CloudRefusedError:
         name = call.id or call.urn.rpartition("::")[2]
         request = self.world.next_seed().replace("/", "-")
         return CloudRefusedError(self.rules.message(rule, VERBS[call.operation], name, refusal, request), refusal.code)
+
+
+def _place(call: Call, rule: TypeRule) -> Place:
+    return Place(call.region, call.operation, call.token, rule.api.partition(":")[0].lower())
 
 
 def kill_process(engine: int) -> Callable[[Kill], None]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from emporion.localcloud.machines import reserve, settle_group, start
 from emporion.localcloud.making import Maker
+from emporion.localcloud.meeting import hidden
 from emporion.localcloud.plugin.diff import compare
 from emporion.localcloud.plugin.outputs import computed, echoed, given
 from emporion.localcloud.plugin.values import at_path
@@ -140,7 +141,9 @@ class Lifecycle:
         if row is None and for_import and self.rule.import_id:
             rows: Iterator[Resource] = iter(self.world.resources(self.rules.plugin, self.token))
             row = next((row for row in rows if self.import_id(row) == resource_id), None)
-        return Made(row.id, row.outputs, row.inputs) if row else None
+        if row is None or hidden(self.world, self.rules, row):
+            return None
+        return Made(row.id, row.outputs, row.inputs)
 
     def import_id(self, row: Resource) -> str:
         """Return the id by which `pulumi import` takes something that exists."""
