@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from terminal import Emporion
+
+from emporion.localcloud.capacity import machine_limit
+from emporion.localcloud.world import World
 
 
 def test_status_answers_before_there_is_a_world(emporion: Emporion) -> None:
@@ -89,3 +94,9 @@ def test_a_clock_that_cannot_be_set_is_one_clear_error(arguments: list[str], say
     ran = emporion("local", "clock", *arguments)
     assert ran.code == 2
     assert says in ran.err
+
+
+def test_a_capacity_of_azure_is_one_of_its_plugin(emporion: Emporion, tmp_path: Path) -> None:
+    emporion("local", "capacity", "set", "azure", "eastus", "Standard_ND96isr_H100_v5", "2")
+    with World.open(tmp_path / "home") as world:
+        assert machine_limit(world, "azure-native", "eastus", ("1", "1"), "Standard_ND96isr_H100_v5") == (2, "*")

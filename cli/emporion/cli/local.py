@@ -11,9 +11,11 @@ import click
 from emporion.cli.context import home
 from emporion.cli.lazy import Group
 from emporion.cli.local_clock import clock
+from emporion.cli.local_fault import fault
+from emporion.cli.local_world import world
 from emporion.cli.options import json_option, yes_option
 from emporion.cli.render import confirm, json_out, note, table
-from emporion.market.errors import UserError, did_you_mean
+from emporion.market.errors import UserError
 
 __all__ = ["local"]
 
@@ -61,6 +63,8 @@ def reset(*, yes: bool, as_json: bool) -> None:
     _show(reset_world(home()), as_json=as_json)
 
 
+local.add_command(world)
+local.add_command(fault)
 local.add_command(clock)
 
 
@@ -83,32 +87,20 @@ def set_(*, provider: str, region: str, instance_type: str, machines: str, zone:
     """
     from emporion.localcloud import World
     from emporion.localcloud.capacity import set_capacity
+    from emporion.localcloud.places import check_region, check_zone, plugin_of
 
-    _check_provider(provider)
+    plugin = plugin_of(provider)
+    check_region(provider, region)
+    check_zone(provider, region, zone)
     number = _machines(machines)
     with World.open(home()) as world:
-        set_capacity(world, provider, region, instance_type, number, zone=zone)
+        set_capacity(world, plugin, region, instance_type, number, zone=zone)
     if as_json:
         fields = {"provider": provider, "region": region, "zone": zone, "instance_type": instance_type}
         json_out("emporion.capacity/1", {**fields, "machines": number})
     else:
         limit = "no limit" if number is None else f"at most {number}"
         click.echo(f"{instance_type} in {provider} {region}{'' if zone == '*' else f' {zone}'}: {limit}")
-
-
-def _check_provider(provider: str) -> None:
-    from emporion.market.clouds import installed_clouds
-
-    known = list(installed_clouds())
-    if provider == "*" or provider in known:
-        return
-    near = did_you_mean(provider, known)
-    raise UserError(
-        "E-PROVIDER",
-        f"the local cloud has no provider {provider!r}; it has: {', '.join(known)}",
-        "local capacity set PROVIDER",
-        f"did you mean {near}?" if near else f"{' or '.join(known)}, or '*' for every one",
-    )
 
 
 def _machines(text: str) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from string import Formatter
 from typing import Any
 
@@ -14,6 +13,7 @@ from emporion.localcloud.images import newest_image
 from emporion.localcloud.machines import end_machine, settle_groups
 from emporion.localcloud.making import Maker
 from emporion.localcloud.meeting import Place, hidden, meet
+from emporion.localcloud.places import rules_of
 from emporion.localcloud.processes import home_from
 from emporion.localcloud.time_control import wait
 from emporion.localcloud.world import Resource, World
@@ -29,8 +29,7 @@ MAX_ATTEMPTS = 5
 
 def open_cloud(cloud: Cloud, region: str) -> LocalCloud:
     """Return the API of a cloud's region in the local world of this Emporion home (entry point `emporion.worlds`)."""
-    module, _, attribute = cloud.stand_in.partition(":")
-    return LocalCloud(lambda: World.open(home_from(os.environ)), getattr(import_module(module), attribute), region)
+    return LocalCloud(lambda: World.open(home_from(os.environ)), rules_of(cloud), region)
 
 
 class LocalCloud:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-__all__ = ["FIELDS", "KINDS", "OUTAGES", "FaultKind", "Field"]
+from emporion.market.errors import UserError
+from emporion.market.intent.keys import Key
+from emporion.market.intent.readers import choice
+from emporion.market.units import parse_duration, shown
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One thing that can be said about a fault."""
-
-    name: str
-    what: str
-    unit: str
-    """`text`, `count` or `duration`: how it is written."""
+__all__ = ["COMMON", "FIELDS", "KINDS", "OUTAGES", "FaultKind", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +32,47 @@ class FaultKind:
     """What the cloud says, by its key in `StandIn.refusals`."""
 
 
-def _table(*rows: Field | FaultKind) -> Mapping[str, Field | FaultKind]:
-    return MappingProxyType({row.name: row for row in rows})
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        raise UserError("E-COUNT", f"{shown(text)} is not a whole number of 0 or more", fix="write times: 3")
+    return int(text)
 
 
-FIELDS: Mapping[str, Field] = _table(  # type: ignore[assignment]
-    Field("provider", "the cloud, every one by default", "text"),
-    Field("region", "the region, every one by default", "text"),
-    Field("zone", "the zone by its id or name, every one by default", "text"),
-    Field("operation", "create, read, update, delete, or api (what operations ask); every one by default", "text"),
-    Field("type", "the type token (aws:ec2/vpc:Vpc), every one by default", "text"),
-    Field("instance_type", "the machine's type, every one by default", "text"),
-    Field("market", "on_demand, spot or capacity_block, every one by default", "text"),
-    Field("times", "how many calls it strikes; 0: until its end", "count"),
-    Field("skip", "how many calls it lets pass first", "count"),
-    Field("delay", "how long it takes", "duration"),
-    Field("code", "the cloud's error code", "text"),
-    Field("text", "the cloud's words", "text"),
-    Field("after", "when it begins, counted from now in the world's time", "duration"),
-    Field("for", "how long it lasts in the world's time", "duration"),
+def words(text: str) -> str:
+    """Return text as it is, without the blanks around it."""
+    return text.strip()
+
+
+FIELDS = (
+    Key("provider", "The cloud.", words, "aws", default="*"),
+    Key("region", "The region.", words, "us-east-1", default="*"),
+    Key("zone", "The zone, by its id or name.", words, "use1-az1", default="*"),
+    Key(
+        "operation",
+        "What the call does; `api`: what operations ask.",
+        choice("create", "read", "update", "delete", "api", "*"),
+        "create",
+        default="*",
+    ),
+    Key("type", "The type token.", words, "aws:ec2/vpc:Vpc", default="*"),
+    Key("instance_type", "The machine's type.", words, "p5.48xlarge", default="*"),
+    Key(
+        "market", "How the machine is bought.", choice("on_demand", "spot", "capacity_block", "*"), "spot", default="*"
+    ),
+    Key("times", "How many calls it strikes; 0: all until its end.", _count, "3"),
+    Key("skip", "How many calls it lets pass first.", _count, "2", default="0"),
+    Key("delay", "How long that takes, in the world's time.", parse_duration, "20s"),
+    Key("code", "The cloud's error code.", words, "UnauthorizedOperation"),
+    Key("text", "The cloud's words.", words, "You are not authorized"),
+    Key("after", "When it begins, from now on in the world's time.", parse_duration, "5m"),
+    Key("for", "How long it lasts in the world's time; until it is cleared by default.", parse_duration, "1h"),
 )
+"""What can be said about a fault, and how it is read."""
 COMMON = ("provider", "region", "after", "for")
 _CALL = ("operation", "type", "times", "skip")
 _LAUNCH = ("zone", "instance_type", "market")
 
-KINDS: Mapping[str, FaultKind] = _table(  # type: ignore[assignment]
+_ROWS = (
     FaultKind("throttle", "the cloud throttles calls", takes=_CALL, retried=True, refusal="throttled"),
     FaultKind("server-error", "the cloud fails inside (5xx)", takes=_CALL, retried=True, refusal="server_error"),
     FaultKind("timeout", "calls never reach the cloud", takes=(*_CALL, "delay"), retried=True, refusal="timeout"),
@@ -78,5 +89,6 @@ KINDS: Mapping[str, FaultKind] = _table(  # type: ignore[assignment]
         "storage-outage", "object storage of a region is lost", needs=("region",), retried=True, refusal="unavailable"
     ),
 )
+KINDS: Mapping[str, FaultKind] = {row.name: row for row in _ROWS}
 OUTAGES = ("region-outage", "zone-outage", "network-outage")
 """Kinds under which machines cannot be reached."""

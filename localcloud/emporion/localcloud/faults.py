@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from emporion.localcloud.fault_kinds import KINDS
-from emporion.localcloud.world import World, iso_time
+from emporion.localcloud.world import World
 
 __all__ = [
     "ANY",
@@ -35,8 +35,21 @@ ANY = "*"
 UNTIL_CLEARED = 0
 Phase = Literal["before_write", "after_write", "after_answer"]
 Target = Literal["engine", "plugin"]
-COLUMNS = (
-    "seq, kind, provider, region, zone, operation, token, instance_type, market, skip, times, starts_s, ends_s, detail"
+NAMES = (
+    "seq",
+    "kind",
+    "provider",
+    "region",
+    "zone",
+    "operation",
+    "token",
+    "instance_type",
+    "market",
+    "skip",
+    "times",
+    "starts_s",
+    "ends_s",
+    "detail",
 )
 
 
@@ -72,21 +85,6 @@ class Fault:
     def is_for(self, **asked: str) -> bool:
         """Return whether it is about what is asked, by field."""
         return all(getattr(self, name) in (ANY, value) for name, value in asked.items())
-
-    def document(self) -> dict[str, Any]:
-        """Return it as plain data for people and programs."""
-        scopes = ("provider", "region", "zone", "operation", "instance_type", "market")
-        told: dict[str, Any] = {"number": self.seq, "kind": self.kind}
-        told.update({name: getattr(self, name) for name in scopes if getattr(self, name) != ANY})
-        if self.token != ANY:
-            told["type"] = self.token
-        if self.times > 0:
-            told["times"] = self.times
-        if self.skip:
-            told["skip"] = self.skip
-        told["starts"] = iso_time(self.starts_s) if self.starts_s else None
-        told["ends"] = None if self.ends_s is None else iso_time(self.ends_s)
-        return {**told, **self.detail}
 
 
 def add_fault(
@@ -142,8 +140,9 @@ def add_fault(
 
 def faults(world: World) -> list[Fault]:
     """Return every fault, oldest first, also those that have not begun or have ended."""
-    rows = world.query(f"SELECT {COLUMNS} FROM faults ORDER BY seq")  # noqa: S608 - fixed text
-    return [Fault(*row[:13], detail=json.loads(row[13])) for row in rows]
+    rows = world.query(f"SELECT {', '.join(NAMES)} FROM faults ORDER BY seq")  # noqa: S608 - the names stand above
+    named = [dict(zip(NAMES, row, strict=True)) for row in rows]
+    return [Fault(**{**row, "detail": json.loads(row["detail"])}) for row in named]
 
 
 def active_faults(world: World, kinds: Sequence[str] | None = None) -> list[Fault]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from emporion.localcloud.places import rules_of
 from emporion.market.clouds import installed_clouds
-from emporion.market.stand_in import StandIn
 
 __all__ = ["install_stand_ins"]
 
@@ -27,8 +26,7 @@ def install_stand_ins(pulumi_home: Path, python: Path) -> list[Path]:
     """
     written: list[Path] = []
     for cloud in installed_clouds().values():
-        module, _, attribute = cloud.stand_in.partition(":")
-        rules: StandIn = getattr(import_module(module), attribute)
+        rules = rules_of(cloud)
         try:
             release = version(rules.distribution)
         except PackageNotFoundError:

@@ -166,6 +166,15 @@ class World:
         """Return the world's time, UTC, ISO 8601."""
         return iso_time(self.time_s())
 
+    @property
+    def seed(self) -> str:
+        """What the world's chances follow from: its name unless somebody chose."""
+        return self.meta("seed") or self.name
+
+    def set_seed(self, seed: str) -> None:
+        """Let the world's chances follow from a seed; empty: from its name again."""
+        self.set_meta("seed", seed)
+
     def reset(self) -> None:
         """Forget everything: resources, capacity, quotas, faults, images, the call log. The world gets a new name.
 
@@ -177,6 +186,7 @@ class World:
             self.name = uuid.uuid4().hex
             self.set_meta("world", self.name)
             self.set_virtual_clock(REAL)
+            self.set_seed("")
 
     # resources
 

@@ -54,7 +54,10 @@ ALTER TABLE faults ADD COLUMN market TEXT NOT NULL DEFAULT '*';
 ALTER TABLE faults ADD COLUMN starts_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE faults ADD COLUMN ends_s REAL;
 """
-VERSIONS = (FIRST, CLOCK, FAULTS)
+SEED = """
+INSERT INTO meta VALUES ('seed', '');
+"""
+VERSIONS = (FIRST, CLOCK, FAULTS, SEED)
 """What each version of the schema adds. A new file takes all of them, an older one those that it lacks."""
 SCHEMA_VERSION = len(VERSIONS)
 

@@ -65,7 +65,8 @@ def _message(rule: TypeRule, verb: str, name: str, refusal: Refusal, request_id:
     if not refusal.status:
         return (
             f"{verb} {rule.noun} ({name}): operation error {service}: {operation}, exceeded maximum number of "
-            f"attempts, {MAX_ATTEMPTS}, https response error StatusCode: 0, RequestID: , request send failed, {refusal.text}"
+            f"attempts, {MAX_ATTEMPTS}, https response error StatusCode: 0, RequestID: , request send "
+            f"failed, {refusal.text}"
         )
     return (
         f"{verb} {rule.noun} ({name}): operation error {service}: {operation}, https response error StatusCode: "

@@ -7,12 +7,12 @@ from typing import Any
 from emporion.market.intent.keys import ROOT, Key, Section
 from emporion.market.intent.spellings import SPELLINGS
 
-__all__ = ["intent_schema"]
+__all__ = ["intent_schema", "section_schema"]
 
 
 def intent_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of an intent file, every key with its description."""
-    schema = _section(ROOT)
+    schema = section_schema(ROOT)
     properties = schema["properties"]
     for name, path in SPELLINGS.items():
         same_key = {"$ref": f"#/properties/{'/properties/'.join(path)}"}
@@ -30,13 +30,14 @@ def intent_schema() -> dict[str, Any]:
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
+def section_schema(section: Section) -> dict[str, Any]:
+    """Return the JSON Schema of one section of a table of keys."""
     doc = section.doc if section.acted else f"{section.doc} Not acted on in this version."
     if section.open:
         return {"description": doc, "type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
     mapping: dict[str, Any] = {
         "type": "object",
-        "properties": {key.name: _key(key) if isinstance(key, Key) else _section(key) for key in section.keys},
+        "properties": {key.name: _key(key) if isinstance(key, Key) else section_schema(key) for key in section.keys},
         "additionalProperties": False,
     }
     if section.many:
