@@ -100,3 +100,48 @@ def test_a_capacity_of_azure_is_one_of_its_plugin(emporion: Emporion, tmp_path: 
     emporion("local", "capacity", "set", "azure", "eastus", "Standard_ND96isr_H100_v5", "2")
     with World.open(tmp_path / "home") as world:
         assert machine_limit(world, "azure-native", "eastus", ("1", "1"), "Standard_ND96isr_H100_v5") == (2, "*")
+
+
+def test_a_quota_is_set_or_asked_for(emporion: Emporion) -> None:
+    told = emporion("local", "capacity", "quota", "aws", "us-east-1", "p5.48xlarge", "2", "--market", "spot")
+    assert told.out == "quota of p5.48xlarge in aws us-east-1: at most 2\n"
+    assert emporion("local", "world", "model", "delays", "modelled").out == "delays: modelled\n"
+    asked = emporion("local", "capacity", "quota", "azure", "eastus", "*", "none", "--request", "--json").document
+    assert (asked["machines"], asked["market"]) == (None, "*")
+    assert asked["answered"] > emporion("local", "clock", "show", "--json").document["now"]
+
+
+def test_prices_of_the_world_are_shown_beside_the_catalogues(emporion: Emporion, tmp_path: Path) -> None:
+    chosen = ("--provider", "aws", "--region", "us-east-1", "--type", "p4d.24xlarge", "--json")
+    fixed = emporion("local", "world", "prices", *chosen).document
+    assert fixed["prices"] == "fixed"
+    assert fixed["offers"]
+    assert all(one["usd_per_hour"] == one["catalogue_usd_per_hour"] for one in fixed["offers"])
+    emporion("local", "world", "model", "prices", "moving")
+    emporion("local", "clock", "step", "30d")
+    moved = emporion("local", "world", "prices", *chosen).document
+    assert any(one["usd_per_hour"] != one["catalogue_usd_per_hour"] for one in moved["offers"])
+    assert "CATALOGUE" in emporion("local", "world", "prices", "--region", "us-east-1").out
+    history = tmp_path / "history.csv"
+    history.write_text(
+        "provider,region,zone,instance_type,observed_at,spot_usd_hr\naws,us-east-1,,p4d.24xlarge,2026-01-01,9.5\n"
+    )
+    assert emporion("local", "world", "model", "prices", "replay", "--history", str(history)).code == 0
+    replayed = emporion("local", "world", "prices", *chosen).document
+    assert {one["usd_per_hour"] for one in replayed["offers"]} == {"9.5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["model", "dealys", "none"], "did you mean delays?", id="model"),
+        pytest.param(["model", "prices", "high"], "one of fixed, moving", id="value"),
+        pytest.param(["model", "prices", "replay"], "recorded prices need a file", id="no history"),
+        pytest.param(["model", "delays", "none", "--history", "x"], "belongs to `prices replay`", id="odd history"),
+        pytest.param(["model", "prices", "replay", "--history", "none.csv"], "it cannot be read", id="no file"),
+    ],
+)
+def test_a_model_that_cannot_be_is_one_clear_error(arguments: list[str], says: str, emporion: Emporion) -> None:
+    ran = emporion("local", "world", *arguments)
+    assert ran.code == 2
+    assert says in ran.err

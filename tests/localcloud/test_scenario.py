@@ -11,6 +11,7 @@ from emporion.localcloud.clock import Mode
 from emporion.localcloud.fault_kinds import COMMON, FIELDS, KINDS
 from emporion.localcloud.fault_reading import read_fault
 from emporion.localcloud.faults import add_fault, faults
+from emporion.localcloud.models import model
 from emporion.localcloud.scenario import apply, load_scenario, scenario_schema
 from emporion.localcloud.world import World
 from emporion.market.errors import UserError
@@ -20,6 +21,8 @@ name: us-east-1-lost
 description: a region dies while jobs train in it
 seed: 7
 clock: {now: 2027-01-01T00:00:00Z, rate: 0}
+delays: modelled
+prices: moving
 capacity:
   - {provider: azure, region: eastus, instance_type: Standard_ND96isr_H100_v5, machines: 2}
   - {provider: aws, machines: none}
@@ -41,6 +44,7 @@ def write(folder: Path, text: str) -> Path:
 def test_a_scenario_makes_the_world_as_it_says(world: World, tmp_path: Path) -> None:
     apply(world, load_scenario(write(tmp_path, LOST)))
     assert (world.seed, world.now(), world.virtual_clock().mode) == ("7", "2027-01-01T00:00:00.000Z", Mode.STEPPED)
+    assert [model(world, name) for name in ("delays", "interruptions", "prices")] == ["modelled", "none", "moving"]
     assert machine_limit(world, "azure-native", "eastus", ("1", "1"), "Standard_ND96isr_H100_v5") == (2, "*")
     assert machine_limit(world, "aws", "us-east-1", ("a", "b"), "p5.48xlarge") is None
     assert quota_limit(world, "aws", "us-west-2", "p5.48xlarge", "spot") == (0, "spot")
@@ -48,6 +52,16 @@ def test_a_scenario_makes_the_world_as_it_says(world: World, tmp_path: Path) -> 
     assert (outage.kind, outage.provider, outage.region, outage.times) == ("region-outage", "aws", "us-east-1", 0)
     assert outage.ends_s == outage.starts_s + 3600 == world.time_s() + 300 + 3600
     assert (throttle.times, slow.times, slow.operation, dict(slow.detail)) == (20, 1, "create", {"delay_s": 20})
+
+
+def test_recorded_prices_lie_beside_the_scenario(world: World, tmp_path: Path) -> None:
+    lines = "provider,region,zone,instance_type,observed_at,spot_usd_hr\naws,us-east-1,,p5.48xlarge,2026-01-01,9\n"
+    (tmp_path / "history.csv").write_text(lines, encoding="utf-8")
+    apply(world, load_scenario(write(tmp_path, "price_history: history.csv")))
+    assert model(world, "prices") == "replay"
+    with pytest.raises(UserError, match="cannot be read"):
+        apply(world, load_scenario(write(tmp_path, "seed: 3\nprice_history: other.csv")))
+    assert world.seed == world.name
 
 
 def test_what_a_scenario_does_not_name_stays(world: World, tmp_path: Path) -> None:

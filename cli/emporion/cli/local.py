@@ -103,6 +103,42 @@ def set_(*, provider: str, region: str, instance_type: str, machines: str, zone:
         click.echo(f"{instance_type} in {provider} {region}{'' if zone == '*' else f' {zone}'}: {limit}")
 
 
+@capacity.command(short_help="Set how many machines of a type the account may run.")
+@click.argument("provider")
+@click.argument("region")
+@click.argument("instance_type", metavar="TYPE")
+@click.argument("machines", metavar="N")
+@click.option("--market", default="*", show_default=True, help="on_demand, spot or capacity_block.")
+@click.option("--request", is_flag=True, help="Ask for it: the cloud answers later, when the world models delays.")
+@json_option
+def quota(
+    *, provider: str, region: str, instance_type: str, machines: str, market: str, request: bool, as_json: bool
+) -> None:
+    """Set how many machines of TYPE the account may run in a region; N is a number, or `none`: no limit."""
+    from emporion.localcloud import World
+    from emporion.localcloud.capacity import request_quota, set_quota
+    from emporion.localcloud.places import check_region, plugin_of
+    from emporion.localcloud.world import iso_time
+    from emporion.market.intent.readers import choice
+
+    plugin = plugin_of(provider)
+    check_region(provider, region)
+    market = choice("on_demand", "spot", "capacity_block", "*")(market)
+    number = _machines(machines)
+    with World.open(home()) as world:
+        answered = world.now()
+        if request:
+            answered = iso_time(request_quota(world, plugin, region, instance_type, number, market=market))
+        else:
+            set_quota(world, plugin, region, instance_type, number, market=market)
+    if as_json:
+        fields = {"provider": provider, "region": region, "instance_type": instance_type, "market": market}
+        json_out("emporion.quota/1", {**fields, "machines": number, "answered": answered})
+    else:
+        limit = "no limit" if number is None else f"at most {number}"
+        click.echo(f"quota of {instance_type} in {provider} {region}: {limit}{f', from {answered}' if request else ''}")
+
+
 def _machines(text: str) -> int | None:
     if text == "none":
         return None

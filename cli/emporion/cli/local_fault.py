@@ -23,7 +23,8 @@ _OPTIONS = (
     ("--type", "aws:ec2/vpc:Vpc", "The type token; every one by default."),
     ("--instance-type", "p5.48xlarge", "The machine's type; every one by default."),
     ("--market", "spot", "on_demand, spot or capacity_block; every one by default."),
-    ("--times", "3", "How many calls it strikes; 0: all until its end."),
+    ("--node", "i-0123456789abcdef0", "The machine's id."),
+    ("--times", "3", "How many calls or machines it strikes; 0: all."),
     ("--skip", "2", "How many calls it lets pass first."),
     ("--delay", "20s", "How long that takes, in the world's time."),
     ("--code", "CODE", "The cloud's error code."),
@@ -60,6 +61,7 @@ def add(*, kind: str, as_json: bool, **said: str | None) -> None:
     stale           what was made is not seen for a while (--delay)
     error           the cloud answers an error code (--code)
     no-capacity     the cloud has no machines left
+    interruption    spot machines that run then are taken back
     quota           the account may start no more machines
     region-outage   a region is lost (--region)
     zone-outage     a zone is lost: its machines, and launches in it (--region, --zone)
@@ -161,7 +163,7 @@ def _where(told: dict[str, Any]) -> str:
 
 
 def _rest(told: dict[str, Any]) -> str:
-    shown = ("operation", "type", "instance_type", "market", "times", "skip", "delay_s", "code", "text")
+    shown = ("operation", "type", "instance_type", "market", "times", "skip", "node", "delay_s", "code", "text")
     parts = [f"{name} {told[name]}" for name in shown if told.get(name) is not None]
     parts += [f"{word} {told[name]}" for name, word in (("starts", "from"), ("ends", "until")) if told[name]]
     return ", ".join(parts)

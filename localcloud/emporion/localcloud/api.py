@@ -9,6 +9,8 @@ from string import Formatter
 from typing import Any
 
 from emporion.localcloud.capacity import quota_limit
+from emporion.localcloud.delays import Phase, phase
+from emporion.localcloud.happenings import come_to_pass, told_notices
 from emporion.localcloud.images import newest_image
 from emporion.localcloud.machines import end_machine, settle_groups
 from emporion.localcloud.making import Maker
@@ -99,7 +101,7 @@ class LocalCloud:
             settle_groups(world, self._rules, self._region)
             zone_ids = {name: zone_id for zone_id, name in self._rules.zones(self._region).items()}
             found = [
-                _node(row, zone_ids)
+                _node(row, zone_ids, world.time_s())
                 for row in world.resources(self._rules.plugin, self._rules.machine, self._region)
                 if row.facts["tags"].get("emporion-stack") == f"{project}/{stack}"
                 and not hidden(world, self._rules, row)
@@ -134,8 +136,7 @@ class LocalCloud:
     def notices(self, node_id: str) -> Sequence[Mapping[str, str]]:
         """Return what the world has announced for a machine (`kind`, `at`: UTC, ISO 8601), by time."""
         with self._ask(f"notices for {node_id}") as world:
-            rows = world.query("SELECT kind, at FROM notices WHERE node = ? ORDER BY at, seq", node_id)
-        return [{"kind": kind, "at": at} for kind, at in rows]
+            return told_notices(world, self._rules, node_id)
 
     def terminate(self, node_id: str) -> None:
         """End one machine. One that is gone already is no error."""
@@ -156,6 +157,7 @@ class LocalCloud:
         world = self._open()
         refused = self._refusal(world) if world.running else "the local cloud is stopped"
         if refused is None:
+            come_to_pass(world, self._rules, self._region)
             return world
         stopped = not world.running
         world.close()
@@ -192,13 +194,13 @@ def _follows_from_inputs(rule: TypeRule) -> bool:
     return bool(fields) and not any(name.startswith("hex") or name == "uuid" for name in fields)
 
 
-def _node(row: Resource, zone_ids: Mapping[str, str]) -> CloudNode:
+def _node(row: Resource, zone_ids: Mapping[str, str], now_s: float) -> CloudNode:
     facts: Mapping[str, Any] = row.facts
     reserved = facts["market"] == "capacity_block" or facts["reservation_id"]
     return CloudNode(
         id=row.id,
         pool=facts["tags"].get("emporion-pool", ""),
-        state=facts["state"],
+        state="pending" if phase(facts, now_s) is Phase.PENDING else facts["state"],
         zone=zone_ids.get(facts["zone"]),
         instance_type=facts["instance_type"],
         market="reserved" if reserved else facts["market"],

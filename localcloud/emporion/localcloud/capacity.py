@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from emporion.localcloud.delays import quota_answer_s
 from emporion.localcloud.world import World
 from emporion.market.errors import UserError
 
-__all__ = ["ANY", "machine_limit", "quota_limit", "set_capacity", "set_quota"]
+__all__ = ["ANY", "machine_limit", "quota_limit", "request_quota", "set_capacity", "set_quota"]
 
 ANY = "*"
 
@@ -80,6 +81,25 @@ def set_quota(
             connection.execute(
                 "INSERT INTO quotas VALUES (?, ?, ?, ?, ?)", (provider, region, instance_type, market, machines)
             )
+
+
+def request_quota(
+    world: World, provider: str, region: str, instance_type: str, machines: int | None, *, market: str = ANY
+) -> float:
+    """Ask for a quota as one asks a cloud, and return when it is answered, seconds since 1970 in the world's time.
+
+    Raises: UserError E-CAPACITY: when the number is negative.
+    """
+    _refuse_negative(machines)
+    key = f"{provider}/{region}/{instance_type}/{market}"
+    with world.transaction() as connection:
+        answer_s = world.time_s() + quota_answer_s(world, provider, f"{key}/{world.ordinal(key)}")
+        connection.execute(
+            "INSERT INTO quota_requests (plugin, region, instance_type, market, machines, answer_s)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (provider, region, instance_type, market, machines, answer_s),
+        )
+    return answer_s
 
 
 def quota_limit(world: World, provider: str, region: str, instance_type: str, market: str) -> tuple[int, str] | None:

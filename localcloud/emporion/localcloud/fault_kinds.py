@@ -59,7 +59,8 @@ FIELDS = (
     Key(
         "market", "How the machine is bought.", choice("on_demand", "spot", "capacity_block", "*"), "spot", default="*"
     ),
-    Key("times", "How many calls it strikes; 0: all until its end.", _count, "3"),
+    Key("node", "The machine's id.", words, "i-0123456789abcdef0"),
+    Key("times", "How many calls or machines it strikes; 0: all.", _count, "3"),
     Key("skip", "How many calls it lets pass first.", _count, "2", default="0"),
     Key("delay", "How long that takes, in the world's time.", parse_duration, "20s"),
     Key("code", "The cloud's error code.", words, "UnauthorizedOperation"),
@@ -81,6 +82,12 @@ _ROWS = (
     FaultKind("stale", "what was made is not seen for a while", needs=("delay",), takes=("type",)),
     FaultKind("error", "the cloud answers an error code", needs=("code",), takes=(*_CALL, "text"), once=True),
     FaultKind("no-capacity", "the cloud has no machines left", takes=_LAUNCH),
+    FaultKind(
+        "interruption",
+        "spot machines that run then are taken back",
+        takes=("zone", "instance_type", "node", "times"),
+        once=True,
+    ),
     FaultKind("quota", "the account may start no more machines", takes=("instance_type", "market")),
     FaultKind("region-outage", "a region is lost", needs=("region",), retried=True, refusal="unavailable"),
     FaultKind("zone-outage", "a zone is lost: its machines, and launches in it", needs=("region", "zone")),

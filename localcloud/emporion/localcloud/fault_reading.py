@@ -13,7 +13,7 @@ from emporion.market.units import shown
 __all__ = ["fault_kind", "read_fault"]
 
 _AS_THEY_ARE = ("region", "zone", "operation", "instance_type", "market", "times", "skip")
-_DETAIL = {"delay": "delay_s", "code": "code", "text": "text"}
+_DETAIL = {"delay": "delay_s", "code": "code", "text": "text", "node": "node"}
 
 
 def fault_kind(text: str) -> str:

@@ -106,15 +106,15 @@ def add_fault(
 ) -> int:
     """Add a fault and return its number. `times` None: as is usual for its kind; `kind` may be `kill` too.
 
-    `after_s` and `for_s` count in the world's time; a fault that begins at once begins with the world, so that a clock
-    that stands still meets it.
+    `after_s` and `for_s` count in the world's time. A fault that begins at once has begun ever since, but for
+    interruptions: they are of the machines that run then.
     """
     strikes = times
     if strikes is None:
         strikes = 1 if kind == "kill" or KINDS[kind].once else UNTIL_CLEARED
     with world.transaction() as connection:
         now_s = world.time_s()
-        starts_s = now_s + after_s if after_s else 0.0
+        starts_s = now_s + after_s if after_s or kind == "interruption" else 0.0
         ends_s = None if for_s is None else now_s + after_s + for_s
         cursor = connection.execute(
             "INSERT INTO faults (provider, kind, operation, token, skip, times, detail, region, zone, instance_type,"
@@ -159,15 +159,15 @@ def active_faults(world: World, kinds: Sequence[str] | None = None) -> list[Faul
     ]
 
 
-def note_struck(world: World, fault: Fault) -> None:
-    """Count one strike, or one call that was let pass; a fault that has struck for the last time is forgotten."""
+def note_struck(world: World, fault: Fault, strikes: int = 1) -> None:
+    """Count strikes, or one call that was let pass; a fault that has struck for the last time is forgotten."""
     with world.transaction() as connection:
         if fault.skip > 0:
             connection.execute("UPDATE faults SET skip = skip - 1 WHERE seq = ?", (fault.seq,))
-        elif fault.times == 1:
+        elif 0 < fault.times <= strikes:
             connection.execute("DELETE FROM faults WHERE seq = ?", (fault.seq,))
-        elif fault.times > 1:
-            connection.execute("UPDATE faults SET times = times - 1 WHERE seq = ?", (fault.seq,))
+        elif fault.times > 0:
+            connection.execute("UPDATE faults SET times = times - ? WHERE seq = ?", (strikes, fault.seq))
 
 
 def clear_faults(world: World, numbers: Sequence[int] | None = None) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from emporion.localcloud.capacity import ANY, machine_limit, quota_limit
+from emporion.localcloud.delays import start_times
 from emporion.localcloud.making import Maker
 from emporion.localcloud.meeting import launch_fault
 from emporion.localcloud.world import Resource, World
@@ -19,8 +20,13 @@ RESERVED_FIRST = 4  # the network, the router, DNS and one spare address (EC2 us
 KEPT_FOR_FIXED = 16  # AWS picks at random; the world leaves the low addresses to those that programs choose themselves
 
 
-def start(world: World, rules: StandIn, maker: Maker, launch: Launch) -> dict[str, Any] | Refusal:
-    """Return what the world notes of a machine that starts now (`Resource.facts`), or why it cannot start."""
+def start(
+    world: World, rules: StandIn, maker: Maker, launch: Launch, owner: str | None = None
+) -> dict[str, Any] | Refusal:
+    """Return what the world notes of a machine that starts now (`Resource.facts`), or why it cannot start.
+
+    `owner`: the id of the group that starts it; None: a program does.
+    """
     refusal = (
         _struck(world, rules, maker.region, launch)
         or _over_quota(world, rules, maker.region, launch)
@@ -42,6 +48,8 @@ def start(world: World, rules: StandIn, maker: Maker, launch: Launch) -> dict[st
         "placement_group": launch.placement_group,
         "addresses": addresses,
         "state": "running",
+        "launched_s": world.time_s(),
+        **start_times(world, rules.plugin, f"{rules.plugin}/{maker.region}/{owner or maker.name}"),
     }
 
 
@@ -80,7 +88,7 @@ def settle_group(world: World, rules: StandIn, maker: Maker, seq: int) -> list[s
 
 def _start_member(world: World, rules: StandIn, maker: Maker, seq: int, launch: Launch) -> Refusal | None:
     member = Maker(world, rules, rules.machine, maker.name, maker.region, launch.inputs, world.next_seed())
-    facts = start(world, rules, member, launch)
+    facts = start(world, rules, member, launch, maker.id)
     if isinstance(facts, Refusal):
         return facts
     member.id = member.make_id(rules.types[rules.machine].id)
@@ -119,18 +127,12 @@ def end_machine(world: World, rules: StandIn, machine: Resource) -> None:
 
 def _struck(world: World, rules: StandIn, region: str, launch: Launch) -> Refusal | None:
     """Return what a fault of the world says to a launch."""
-    which = launch_fault(world, rules, region, _zone_names(rules, region, launch), launch)
+    which = launch_fault(world, rules, region, launch)
     if which is None:
         return None
     running = world.resources(rules.plugin, rules.machine, region)
     used = sum(_is(one, launch.instance_type) for one in running)
     return _told(rules, which, launch, limit=used * (rules.vcpus(launch.instance_type) or 1))
-
-
-def _zone_names(rules: StandIn, region: str, launch: Launch) -> tuple[str, str]:
-    """Return the name and the id of a launch's zone."""
-    zone_ids = {name: zone_id for zone_id, name in rules.zones(region).items()}
-    return launch.zone, zone_ids.get(launch.zone, "")
 
 
 def _over_quota(world: World, rules: StandIn, region: str, launch: Launch) -> Refusal | None:
@@ -160,7 +162,9 @@ def _no_room(world: World, rules: StandIn, region: str, launch: Launch, *, machi
                 used = sum(one.facts.get("reservation_id") == row.id for one in running)
                 return None if used < count else _told(rules, "reservation", launch)
         return _told(rules, "no_reservation", launch)
-    limit = machine_limit(world, rules.plugin, region, _zone_names(rules, region, launch), launch.instance_type)
+    zone_ids = {name: zone_id for zone_id, name in rules.zones(region).items()}
+    here = (launch.zone, zone_ids.get(launch.zone, ""))
+    limit = machine_limit(world, rules.plugin, region, here, launch.instance_type)
     if limit is None:
         return None
     total, counted = limit

@@ -9,7 +9,18 @@ from emporion.localcloud.faults import Fault, Kill, active_faults, note_struck
 from emporion.localcloud.world import Resource, World, iso_time
 from emporion.market.stand_in import Launch, Refusal, StandIn
 
-__all__ = ["Meeting", "Place", "control_plane", "hidden", "lag_s", "launch_fault", "meet", "reachable", "said"]
+__all__ = [
+    "Meeting",
+    "Place",
+    "control_plane",
+    "hidden",
+    "in_zone",
+    "lag_s",
+    "launch_fault",
+    "meet",
+    "reachable",
+    "said",
+]
 
 TIMEOUT_S = 1.0
 """Until a client gives an attempt up. SDKs wait for up to a minute; a world on the real clock is not made to."""
@@ -108,13 +119,13 @@ def said(rules: StandIn, which: str, place: Place) -> Refusal:
     return replace(refusal, text=refusal.text.format(region=place.region, service=place.service or rules.plugin))
 
 
-def launch_fault(world: World, rules: StandIn, region: str, zones: tuple[str, str], launch: Launch) -> str | None:
-    """Return why the cloud starts no such machine now, by the key of its refusal; `zones`: the zone's name and id."""
+def launch_fault(world: World, rules: StandIn, region: str, launch: Launch) -> str | None:
+    """Return why the cloud starts no such machine now, by the key of its refusal."""
     for fault in active_faults(world, ("no-capacity", "quota", "zone-outage", "region-outage")):
         here = fault.is_for(
             provider=rules.plugin, region=region, instance_type=launch.instance_type, market=launch.market
         )
-        if here and fault.zone in ("*", *zones):
+        if here and in_zone(rules, fault, region, launch.zone):
             spot = launch.market == "spot"
             if fault.kind == "quota":
                 return "quota_spot" if spot and fault.market == "spot" else "quota"
@@ -140,9 +151,15 @@ def hidden(world: World, rules: StandIn, row: Resource) -> bool:
 
 def reachable(world: World, rules: StandIn, machine: Resource) -> bool:
     """Return whether a machine can be reached: its region, zone and network are there."""
-    zone_ids = {name: zone_id for zone_id, name in rules.zones(machine.region).items()}
-    zone = machine.facts.get("zone", "")
     return not any(
-        fault.is_for(provider=rules.plugin, region=machine.region) and fault.zone in ("*", zone, zone_ids.get(zone))
+        fault.is_for(provider=rules.plugin, region=machine.region)
+        and in_zone(rules, fault, machine.region, machine.facts.get("zone", ""))
         for fault in active_faults(world, OUTAGES)
     )
+
+
+def in_zone(rules: StandIn, fault: Fault, region: str, zone: str) -> bool:
+    """Return whether a fault is about a zone (by its name), which it may call by its name or its id."""
+    if fault.zone in ("*", zone):
+        return True
+    return rules.zones(region).get(fault.zone) == zone

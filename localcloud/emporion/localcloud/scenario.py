@@ -11,7 +11,9 @@ from typing import Any
 from emporion.localcloud.capacity import set_capacity, set_quota
 from emporion.localcloud.fault_reading import fault_kind, read_fault
 from emporion.localcloud.faults import add_fault
+from emporion.localcloud.models import MODELS, set_model
 from emporion.localcloud.places import check_region, check_zone, plugin_of
+from emporion.localcloud.prices import load_history
 from emporion.localcloud.scenario_keys import ROOT
 from emporion.localcloud.time_control import move_to, set_rate
 from emporion.localcloud.world import World
@@ -35,6 +37,9 @@ class Scenario:
     """What chance follows from; None: the world's own name."""
     moment_s: float | None
     rate: float | None
+    models: Mapping[str, str]
+    """What the world models, by name."""
+    price_history: Path | None
     capacity: tuple[Mapping[str, Any], ...]
     quotas: tuple[Mapping[str, Any], ...]
     faults: tuple[Mapping[str, Any], ...]
@@ -68,6 +73,8 @@ def load_scenario(path: Path) -> Scenario:
         values.get("seed"),
         clock.get("now"),
         clock.get("rate"),
+        {name: values[name] for name in MODELS if name in values},
+        path.parent / values["price_history"] if "price_history" in values else None,
         tuple(places),
         tuple(quotas),
         tuple(faults),
@@ -77,7 +84,7 @@ def load_scenario(path: Path) -> Scenario:
 def apply(world: World, scenario: Scenario) -> None:
     """Make a world as a scenario says: all of it or, when it cannot be, none. What it does not name stays.
 
-    Raises: UserError E-CLOCK: when its moment is past in this world.
+    Raises: UserError E-CLOCK: when its moment is past in this world; E-PRICES: when its prices cannot be read.
     """
     with world.transaction():
         if scenario.seed is not None:
@@ -86,6 +93,10 @@ def apply(world: World, scenario: Scenario) -> None:
             move_to(world, scenario.moment_s)
         if scenario.rate is not None:
             set_rate(world, scenario.rate)
+        for name, value in scenario.models.items():
+            set_model(world, name, value)
+        if scenario.price_history is not None:
+            load_history(world, scenario.price_history)
         for row in scenario.capacity:
             set_capacity(world, row["provider"], row["region"], row["instance_type"], row["machines"], zone=row["zone"])
         for row in scenario.quotas:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from emporion.localcloud.fault_kinds import FIELDS, KINDS, words
 from emporion.localcloud.fault_reading import fault_kind
+from emporion.localcloud.models import MODELS
 from emporion.localcloud.time_control import read_moment
 from emporion.market.intent.keys import Key, Section
-from emporion.market.intent.readers import matching, whole
+from emporion.market.intent.readers import choice, matching, whole
 from emporion.market.units import parse_number
 
 __all__ = ["ROOT"]
@@ -49,6 +50,11 @@ ROOT = Section(
                 Key("rate", "Seconds of the world a second; 0: it stands still.", _rate, "60"),
             ),
         ),
+        *(
+            Key(each.name, each.what, choice(*each.values), each.values[-1], each.values, each.values[0])
+            for each in MODELS.values()
+        ),
+        Key("price_history", "A CSV file whose recorded spot prices are replayed from now on.", words, "history.csv"),
         Section(
             "capacity",
             "How many machines there are, running ones included; no limit without an entry.",

@@ -39,6 +39,20 @@ NAMES = (
     "created_at",
 )
 COLUMNS = ", ".join(NAMES)
+TO_FORGET = (
+    "resources",
+    "capacity",
+    "quotas",
+    "quota_requests",
+    "images",
+    "faults",
+    "calls",
+    "notices",
+    "interruptions",
+    "ordinals",
+    "price_records",
+)
+DEFAULTS = {"delays": "none", "interruptions": "none", "prices": "fixed"}
 JSON_COLUMNS = frozenset({"inputs", "outputs", "facts"})
 
 
@@ -84,6 +98,7 @@ class World:
         """This machine's; the world's own is `time_s`."""
         self._connection = connection
         self._lock = threading.RLock()
+        self._pinned_s: float | None = None
         self.name = self.meta("world")
         """Unique to this world until it is reset; the seed of its ids."""
 
@@ -160,7 +175,16 @@ class World:
 
     def time_s(self) -> float:
         """Return the world's time, seconds since 1970."""
-        return self.virtual_clock().at(self.clock())
+        return self.virtual_clock().at(self.clock()) if self._pinned_s is None else self._pinned_s
+
+    @contextmanager
+    def at(self, moment_s: float) -> Iterator[None]:
+        """Let everything inside the block happen at one moment: what came to pass since anybody looked."""
+        before_s, self._pinned_s = self._pinned_s, moment_s
+        try:
+            yield
+        finally:
+            self._pinned_s = before_s
 
     def now(self) -> str:
         """Return the world's time, UTC, ISO 8601."""
@@ -181,12 +205,14 @@ class World:
         Its clock is this machine's again.
         """
         with self.transaction() as connection:
-            for table in ("resources", "capacity", "quotas", "images", "faults", "calls", "notices"):
+            for table in TO_FORGET:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the names stand above
             self.name = uuid.uuid4().hex
             self.set_meta("world", self.name)
             self.set_virtual_clock(REAL)
             self.set_seed("")
+            for model, default in DEFAULTS.items():
+                self.set_meta(model, default)
 
     # resources
 
@@ -232,6 +258,16 @@ class World:
             number = int(self.meta("made")) + 1
             connection.execute("UPDATE meta SET value = ? WHERE key = 'made'", (str(number),))
         return f"{self.name}/{number}"
+
+    def ordinal(self, key: str) -> int:
+        """Return how often this was asked with a key: 1 the first time."""
+        with self.transaction() as connection:
+            ((number,),) = connection.execute(
+                "INSERT INTO ordinals VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET number = number + 1"
+                " RETURNING number",
+                (key,),
+            ).fetchall()
+        return int(number)
 
     def insert(
         self,

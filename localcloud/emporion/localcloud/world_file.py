@@ -57,7 +57,25 @@ ALTER TABLE faults ADD COLUMN ends_s REAL;
 SEED = """
 INSERT INTO meta VALUES ('seed', '');
 """
-VERSIONS = (FIRST, CLOCK, FAULTS, SEED)
+MODELS = """
+INSERT INTO meta VALUES ('delays', 'none');
+INSERT INTO meta VALUES ('delays_since', '0');
+INSERT INTO meta VALUES ('interruptions', 'none');
+INSERT INTO meta VALUES ('interruptions_since', '0');
+INSERT INTO meta VALUES ('prices', 'fixed');
+INSERT INTO meta VALUES ('prices_since', '0');
+CREATE TABLE ordinals (key TEXT PRIMARY KEY, number INTEGER NOT NULL);
+CREATE TABLE interruptions (seq INTEGER PRIMARY KEY AUTOINCREMENT, plugin TEXT NOT NULL, region TEXT NOT NULL,
+    machine INTEGER NOT NULL, node TEXT NOT NULL, notice_s REAL NOT NULL, ends_s REAL NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX interruptions_of_nodes ON interruptions (node);
+CREATE TABLE quota_requests (seq INTEGER PRIMARY KEY AUTOINCREMENT, plugin TEXT NOT NULL, region TEXT NOT NULL,
+    instance_type TEXT NOT NULL, market TEXT NOT NULL, machines INTEGER, answer_s REAL NOT NULL);
+CREATE TABLE price_records (provider TEXT NOT NULL, region TEXT NOT NULL, zone TEXT NOT NULL,
+    instance_type TEXT NOT NULL, at_s REAL NOT NULL, usd_per_hour TEXT NOT NULL,
+    PRIMARY KEY (provider, region, zone, instance_type, at_s));
+"""
+VERSIONS = (FIRST, CLOCK, FAULTS, SEED, MODELS)
 """What each version of the schema adds. A new file takes all of them, an older one those that it lacks."""
 SCHEMA_VERSION = len(VERSIONS)
 

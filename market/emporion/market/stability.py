@@ -39,6 +39,7 @@ __all__ = [
     "checkpoint_interval_s",
     "hazard",
     "observed_hazard",
+    "pool_hazard",
     "recovering",
     "stability",
 ]
@@ -85,10 +86,15 @@ def hazard(offer: Offer, seen: SpotEvents | None = None) -> Hazard:
     """
     if offer.market is not Market.SPOT:
         return _NONE
-    bucket = _advisor().get((offer.provider, offer.region, offer.instance_type))
-    prior = _prior() if bucket is None else _bucket(bucket)
+    prior = pool_hazard(offer.provider, offer.region, offer.instance_type)
     exposure = seen.exposure(offer) if seen is not None else None
     return prior if exposure is None else observed_hazard(prior, *exposure)
+
+
+def pool_hazard(provider: str, region: str, instance_type: str) -> Hazard:
+    """Return the interruptions per day of a region's spot machines of one type: the published rate, else a prior."""
+    bucket = _advisor().get((provider, region, instance_type))
+    return _prior() if bucket is None else _bucket(bucket)
 
 
 def observed_hazard(prior: Hazard, up_hours: float, interruptions: int) -> Hazard:

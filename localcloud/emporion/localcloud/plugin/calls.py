@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from emporion.localcloud.faults import Kill
+from emporion.localcloud.happenings import come_to_pass
 from emporion.localcloud.meeting import Meeting, Place, lag_s, meet, said
 from emporion.localcloud.time_control import wait
 from emporion.localcloud.world import World
@@ -53,12 +54,19 @@ class Caller:
     kill: Callable[[Kill], None]
     sleep: Callable[[float], None] = time.sleep
 
-    def make(self, call: Call, rule: TypeRule, work: Callable[[], T | Refusal]) -> tuple[T, Kill | None]:
-        """Return what `work` did in one transaction, and who dies after the answer.
+    def make(
+        self,
+        call: Call,
+        rule: TypeRule,
+        work: Callable[[], T | Refusal],
+        takes_s: Callable[[T], float] = lambda _done: 0.0,
+    ) -> tuple[T, Kill | None]:
+        """Return what `work` did in one transaction, and who dies after the answer, which comes `takes_s` later.
 
         Raises: CloudRefusedError: when the cloud refuses, or a fault says so, after the provider's own retries.
         """
         met = self._until_let_through(call, rule)
+        come_to_pass(self.world, self.rules, call.region)
         due = met.kill
         if due and due.phase == "before_write":
             self.kill(due)
@@ -77,6 +85,7 @@ class Caller:
             raise self._refused(call, rule, said(self.rules, "lost_answer", _place(call, rule)))
         if call.operation == "create":  # the provider waits until it sees what it made
             wait(self.world, lag_s(self.world, self.rules, call.region, call.token), self.sleep)
+        wait(self.world, takes_s(done), self.sleep)
         return done, due if due and due.phase == "after_answer" else None
 
     def _log(self, call: Call, outcome: str) -> None:

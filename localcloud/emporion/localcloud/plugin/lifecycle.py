@@ -14,7 +14,7 @@ from emporion.localcloud.plugin.diff import compare
 from emporion.localcloud.plugin.outputs import computed, echoed, given
 from emporion.localcloud.plugin.values import at_path
 from emporion.localcloud.world import Resource, World
-from emporion.market.stand_in import InUse, Reference, Refusal, StandIn, TypeRule
+from emporion.market.stand_in import GroupLaunch, InUse, Reference, Refusal, StandIn, TypeRule
 
 __all__ = ["Lifecycle", "Made"]
 
@@ -30,6 +30,8 @@ class Made:
     inputs: Mapping[str, Any]
     failures: tuple[str, ...] = field(default=())
     """Why it exists but is not complete (a group that lacks machines)."""
+    takes_s: float = 0.0
+    """How long the provider waits for it, in the world's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,17 @@ class Lifecycle:
                 **known,
             )
         failures = settle_group(self.world, self.rules, maker, seq) if self.rule.kind == "group" else []
-        return Made(maker.id, outputs, inputs, tuple(failures))
+        return Made(maker.id, outputs, inputs, tuple(failures), self._takes_s(maker, seq, facts))
+
+    def _takes_s(self, maker: Maker, seq: int, facts: Mapping[str, Any]) -> float:
+        """Return how long a machine, or the last machine that a group waits for, takes until it runs."""
+        running = [facts]
+        wanted = self.rules.group(maker) if self.rule.kind == "group" else None
+        if isinstance(wanted, GroupLaunch) and wanted.wait:
+            machines = self.world.resources(self.rules.plugin, self.rules.machine, owner=seq)
+            running = [machine.facts for machine in machines]
+        now_s = self.world.time_s()
+        return max((one.get("running_s", now_s) - now_s for one in running), default=0.0)
 
     def update(self, urn: str, resource_id: str, inputs: Mapping[str, Any]) -> Made | Refusal:
         """Change one in place."""
@@ -133,7 +145,7 @@ class Lifecycle:
             urn=urn,
         )
         failures = settle_group(self.world, self.rules, maker, row.seq) if self.rule.kind == "group" else []
-        return Made(row.id, outputs, inputs, tuple(failures))
+        return Made(row.id, outputs, inputs, tuple(failures), self._takes_s(maker, row.seq, {}))
 
     def read(self, resource_id: str, *, for_import: bool) -> Made | None:
         """Return one as it is now, by its id; an import may also name it as `pulumi import` does."""

@@ -113,7 +113,7 @@ class Provider:
                 "", previewed(self.schemas.resource(token), self.rule(token), inputs, self._settled(inputs)), inputs
             ), None
         life, call = self._call("create", urn, "", inputs)
-        return self.caller.make(call, life.rule, lambda: life.create(urn, inputs))
+        return self.caller.make(call, life.rule, lambda: life.create(urn, inputs), lambda made: made.takes_s)
 
     def update(
         self,
@@ -133,7 +133,9 @@ class Provider:
             outputs = previewed_update(self.rule(token), changed, kept, inputs, self._settled(inputs))
             return Made(resource_id, outputs, inputs), None
         life, call = self._call("update", urn, resource_id, inputs)
-        return self.caller.make(call, life.rule, lambda: life.update(urn, resource_id, inputs))
+        return self.caller.make(
+            call, life.rule, lambda: life.update(urn, resource_id, inputs), lambda made: made.takes_s
+        )
 
     def read(self, urn: str, resource_id: str, old: Mapping[str, Any]) -> tuple[Made | None, Kill | None]:
         """Return something as the world has it now, or None; without `old` outputs it is read for an import."""
