@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from emporion.market.wire import UNKNOWN_TEXT
+
 __all__ = ["program"]
 
 HEAD = '''"""Written out by benchmarks/by_hand.py."""
@@ -19,8 +21,6 @@ import pulumi
 import pulumi_aws as aws
 
 '''
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""Stands for a value that a preview cannot know."""
 VERBATIM = frozenset({"tags"})
 """Inputs whose keys are the user's own."""
 
@@ -46,7 +46,7 @@ def program(resources: Sequence[Mapping[str, Any]], previewed: Mapping[tuple[str
             if key == "__defaults":
                 continue
             known = [(names[urn], by_urn[urn]) for urn in dependencies.get(key) or () if urn in names]
-            if UNKNOWN not in str(previewed[one["type"], one["urn"].split("::")[-1]].get(key)):
+            if UNKNOWN_TEXT not in str(previewed[one["type"], one["urn"].split("::")[-1]].get(key)):
                 known = []
             literal = (
                 "pulumi.Output.secret('0' * 64)"

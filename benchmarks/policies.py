@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from emporion.market.wire import UNKNOWN_TEXT
 from measure import measure
 from preview import EMPORION, REPO, _engine, _home, _project, _stack
 from report import Section
@@ -117,7 +118,7 @@ def _preview() -> dict[str, Any]:
     for number in range(FILE_RESOURCES // 4):
         settings = {"instanceType": kinds[number % 3], "userData": "#!/bin/sh\n" * 50}
         template = add(f"t{number}", "aws:ec2/launchTemplate:LaunchTemplate", settings)
-        machine = {"launchTemplate": {"id": "04da6b54-80e4-46f7-96ec-b56ff0331ba9"}}
+        machine = {"launchTemplate": {"id": UNKNOWN_TEXT}}
         add(f"n{number}", "aws:ec2/instance:Instance", machine, launchTemplate=[template])
         add(f"v{number}", "aws:ebs/volume:Volume", {"size": number % 500, "type": "gp3"})
         opening = {"protocol": "tcp", "fromPort": 443, "toPort": 443, "cidrBlocks": ["10.0.0.0/8"]}

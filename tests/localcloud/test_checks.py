@@ -7,7 +7,7 @@ import pytest
 from emporion.components.aws.stand_in import STAND_IN
 from emporion.localcloud.plugin.checks import check_inputs
 from emporion.localcloud.plugin.schema import Schemas
-from emporion.localcloud.plugin.values import UNKNOWN
+from emporion.market.wire import UNKNOWN_TEXT
 
 SUBNET = "aws:ec2/subnet:Subnet"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -90,9 +90,11 @@ def test_an_instance_type_that_aws_does_not_have_gets_the_nearest_one(schemas: S
         pytest.param(PLACEMENT, {"strategy": "partition"}, id="E19: the SDK's enum is stale"),
         pytest.param(TEMPLATE, {"instanceType": "p6-b200.48xlarge"}, id="a new instance type"),
         pytest.param(GROUP, {"minSize": 1.0, "maxSize": 2}, id="numbers arrive as doubles"),
-        pytest.param(SUBNET, {"vpcId": UNKNOWN, "mapPublicIpOnLaunch": UNKNOWN}, id="unknown values"),
-        pytest.param(TEMPLATE, {"networkInterfaces": [{"securityGroups": [UNKNOWN]}]}, id="nested unknown values"),
-        pytest.param(TEMPLATE, {"networkInterfaces": UNKNOWN, "instanceType": UNKNOWN}, id="unknown list and enum"),
+        pytest.param(SUBNET, {"vpcId": UNKNOWN_TEXT, "mapPublicIpOnLaunch": UNKNOWN_TEXT}, id="unknown values"),
+        pytest.param(TEMPLATE, {"networkInterfaces": [{"securityGroups": [UNKNOWN_TEXT]}]}, id="nested unknown values"),
+        pytest.param(
+            TEMPLATE, {"networkInterfaces": UNKNOWN_TEXT, "instanceType": UNKNOWN_TEXT}, id="unknown list and enum"
+        ),
         pytest.param(SUBNET, {"vpcId": "v", "cidrBlock": None}, id="null"),
         pytest.param(SUBNET, {"vpcId": "v", "__defaults": ["x"]}, id="the provider's own marks"),
     ],

@@ -8,8 +8,8 @@ import pytest
 
 from emporion.localcloud.plugin.calls import CloudRefusedError
 from emporion.localcloud.plugin.provider import Naming, Provider
-from emporion.localcloud.plugin.values import UNKNOWN
 from emporion.localcloud.world import World
+from emporion.market.wire import UNKNOWN_TEXT
 
 Make = Callable[..., str]
 VPC, SUBNET = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet"
@@ -81,10 +81,12 @@ def test_a_type_without_a_rule_gets_an_id_and_an_arn(provider: Provider, make: M
 
 
 def test_a_preview_of_a_create_knows_the_inputs_and_nothing_that_the_cloud_computes(provider: Provider) -> None:
-    made, _ = provider.create(urn(SUBNET), {"vpcId": UNKNOWN, "cidrBlock": "10.0.0.0/24"}, preview=True)
+    made, _ = provider.create(urn(SUBNET), {"vpcId": UNKNOWN_TEXT, "cidrBlock": "10.0.0.0/24"}, preview=True)
     assert made.id == ""
     assert made.outputs["cidrBlock"] == "10.0.0.0/24"
-    assert {made.outputs[name] for name in ("arn", "availabilityZone", "availabilityZoneId", "ownerId")} == {UNKNOWN}
+    assert {made.outputs[name] for name in ("arn", "availabilityZone", "availabilityZoneId", "ownerId")} == {
+        UNKNOWN_TEXT
+    }
     assert made.outputs["region"] == "us-east-1"
     assert "outpostArn" not in made.outputs, "an optional output that is not asked for is absent"
     assert made.outputs["tagsAll"] == {}
@@ -99,7 +101,7 @@ def test_a_preview_writes_and_counts_nothing(provider: Provider, world: World) -
     ("change", "unknown"),
     [
         pytest.param({"instanceType": "p5.48xlarge"}, True, id="another machine"),
-        pytest.param({"userData": UNKNOWN}, True, id="unknown user data"),
+        pytest.param({"userData": UNKNOWN_TEXT}, True, id="unknown user data"),
         pytest.param({"description": "new words"}, False, id="description"),
         pytest.param({"tags": {"a": "b"}}, False, id="tags"),
     ],
@@ -113,8 +115,8 @@ def test_a_templates_version_is_unknown_only_when_a_new_one_will_be_made(
     made, _ = provider.create(urn(TEMPLATE), old, preview=False)
     previewed, _ = provider.update(urn(TEMPLATE), made.id, made.outputs, old, {**old, **change}, preview=True)
     assert previewed.outputs["arn"] == made.outputs["arn"]
-    assert (previewed.outputs["latestVersion"] == UNKNOWN) is unknown
-    assert (previewed.outputs["defaultVersion"] == UNKNOWN) is unknown
+    assert (previewed.outputs["latestVersion"] == UNKNOWN_TEXT) is unknown
+    assert (previewed.outputs["defaultVersion"] == UNKNOWN_TEXT) is unknown
 
 
 # updates and reads
@@ -393,7 +395,7 @@ def test_an_unknown_function_gets_the_nearest_one(provider: Provider) -> None:
     ("config", "problems"),
     [
         pytest.param({"region": "us-east-1"}, [], id="right"),
-        pytest.param({"region": UNKNOWN}, [], id="not known yet"),
+        pytest.param({"region": UNKNOWN_TEXT}, [], id="not known yet"),
         pytest.param({}, [("region", "missing region: set it on the provider or in AWS_REGION")], id="no region"),
         pytest.param(
             {"region": "us-east-1a"},

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from emporion.localcloud.plugin.secrets import SIGNATURE, marked
-from emporion.localcloud.plugin.values import SECRET_KEY, UNKNOWN
+from emporion.localcloud.plugin.secrets import marked
+from emporion.market.wire import SECRET, SIGNATURE, UNKNOWN_TEXT
 
 
 def secret(value: object) -> dict[str, object]:
-    return {SECRET_KEY: SIGNATURE, "value": value}
+    return {SIGNATURE: SECRET, "value": value}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,9 @@ def secret(value: object) -> dict[str, object]:
         pytest.param({"n": 4242}, {"m": secret(4242)}, {"n": secret(4242)}, id="a number"),
         pytest.param({"on": True}, {"off": secret(value=True)}, {"on": True}, id="a boolean says nothing"),
         pytest.param(
-            {"a": UNKNOWN, "arn": UNKNOWN}, {"a": secret(UNKNOWN)}, {"a": secret(UNKNOWN), "arn": UNKNOWN},
+            {"a": UNKNOWN_TEXT, "arn": UNKNOWN_TEXT},
+            {"a": secret(UNKNOWN_TEXT)},
+            {"a": secret(UNKNOWN_TEXT), "arn": UNKNOWN_TEXT},
             id="unknown and secret",
         ),
     ],

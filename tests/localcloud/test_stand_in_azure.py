@@ -40,8 +40,8 @@ from emporion.localcloud.capacity import set_capacity, set_quota
 from emporion.localcloud.plugin.calls import Caller, CloudRefusedError
 from emporion.localcloud.plugin.provider import Provider
 from emporion.localcloud.plugin.schema import Schemas
-from emporion.localcloud.plugin.values import UNKNOWN
 from emporion.localcloud.world import World
+from emporion.market.wire import UNKNOWN_TEXT
 
 TYPES = sorted(STAND_IN.types)
 
@@ -117,7 +117,7 @@ def test_a_scale_sets_identities_go_in_as_a_list_and_come_back_as_a_map(bench: B
     assert outputs["identity"]["userAssignedIdentities"][who]["principalId"] == principal
     urn = bench.urn(SET, "set")
     before, _ = bench.provider.create(urn, inputs, preview=True)
-    assert before.outputs["identity"] == UNKNOWN
+    assert before.outputs["identity"] == UNKNOWN_TEXT
     tagged = {**inputs, "tags": {"a": "b"}}
     again, _ = bench.provider.update(urn, made, outputs, inputs, tagged, preview=True)
     assert again.outputs["identity"] == outputs["identity"]

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-__all__ = ["SECRET_SHOWN", "UNKNOWN", "Others", "Resource", "Value", "at", "has_unknown", "plain", "secrets_in"]
+from emporion.market.wire import OUTPUT, SECRET, SECRET_SHOWN, SIGNATURE, UNKNOWN_TEXTS
+
+__all__ = ["UNKNOWN", "Others", "Resource", "Value", "at", "has_unknown", "plain", "secrets_in"]
 
 
 Value: TypeAlias = Any
@@ -29,26 +31,14 @@ class _Unknown:
 
 UNKNOWN: Final[Any] = _Unknown()
 """A value that is only known once something else is made."""
-SECRET_SHOWN = "[secret]"  # noqa: S105 - how Pulumi prints a secret
-
-_MARKS = frozenset({
-    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-    "04da6b54-80e4-46f7-96ec-b56ff0331ba9", "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-    "030794c1-ac77-496b-92df-f27374a8bd58", "e48ece36-62e2-4504-bad9-02848725956a",
-    "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-})  # fmt: skip
-"""What the engine writes for an unknown value of each kind (sdk/go/common/resource/plugin/rpc.go)."""
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the engine's mark of a secret
-_OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 
 
 def plain(value: Value) -> Value:
     """Return a wire value with secrets and outputs looked through and unknown ones as `UNKNOWN`."""
     if isinstance(value, str):
-        return UNKNOWN if value in _MARKS or value == SECRET_SHOWN else value
+        return UNKNOWN if value in UNKNOWN_TEXTS or value == SECRET_SHOWN else value
     if isinstance(value, Mapping):
-        if value.get(_SIGNATURE) in {_SECRET, _OUTPUT}:
+        if value.get(SIGNATURE) in {SECRET, OUTPUT}:
             return plain(value["value"]) if "value" in value else UNKNOWN
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -61,15 +51,15 @@ def plain(value: Value) -> Value:
 def secrets_in(value: Value, *, secret: bool = False) -> Iterator[str]:
     """Yield the text of every value that is marked as a secret, so that nobody prints it."""
     if isinstance(value, Mapping):
-        marked = value.get(_SIGNATURE) in {_SECRET, _OUTPUT}
-        hidden = secret or value.get(_SIGNATURE) == _SECRET or value.get("secret") is True
+        marked = value.get(SIGNATURE) in {SECRET, OUTPUT}
+        hidden = secret or value.get(SIGNATURE) == SECRET or value.get("secret") is True
         for key, item in value.items():
             if not marked or key == "value":
                 yield from secrets_in(item, secret=hidden)
     elif isinstance(value, list):
         for item in value:
             yield from secrets_in(item, secret=secret)
-    elif secret and value not in (None, True, False) and value not in _MARKS:
+    elif secret and value not in (None, True, False) and value not in UNKNOWN_TEXTS:
         yield str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

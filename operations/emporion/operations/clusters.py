@@ -21,13 +21,12 @@ from emporion.market.clouds import (
 )
 from emporion.market.errors import ExitCode, UserError
 from emporion.market.pin import PinnedPlacement, Place, output_name
+from emporion.market.wire import SECRET_SHOWN, SIGNATURE
 from emporion.operations.policies import pack_arguments, policy_problem, told, with_placement
 from emporion.operations.pulumi import Outcome, Pulumi
-from emporion.operations.recovery import WRAPPED, Recovered, recover
+from emporion.operations.recovery import Recovered, recover
 
 __all__ = ["Cluster", "Status", "data_problem", "open_cluster"]
-
-SECRET = "[secret]"  # noqa: S105 - how a secret output is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ class Cluster:
             self.placement,
             len(resources),
             len(deployment.get("pending_operations") or []),
-            {key: SECRET if WRAPPED in str(value) else value for key, value in outputs.items()},
+            {key: SECRET_SHOWN if SIGNATURE in str(value) else value for key, value in outputs.items()},
             nodes,
             {name: count for name, count in missing.items() if count > 0},
         )

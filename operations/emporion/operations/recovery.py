@@ -15,19 +15,12 @@ from typing import Any
 
 from emporion.market.clouds import CloudApi, Pending, identity
 from emporion.market.errors import ExitCode, UserError
+from emporion.market.wire import SECRET, SECRET_SHOWN, SIGNATURE, UNKNOWN_TEXT
 from emporion.operations.backend import is_locked_by_the_dead, mend_torn_files
 from emporion.operations.pulumi import Pulumi
 
 __all__ = ["Recovered", "recover"]
 
-WRAPPED = "4dabf18193072939515e22adb298388d"
-"""Marks a wrapped value in Pulumi's wire format and state (pulumi sdk, `resource.SigKey`)."""
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""Stands for a value that a preview cannot know (pulumi sdk, `plugin.UnknownStringValue`)."""
-SEALED = "1b47061264138c4ac30d75fd1eb44270"
-"""Says of a wrapped value that it is a secret (pulumi sdk, `resource.SecretSig`)."""
-MASKED = "[secret]"
-"""What an event of the engine has in the place of a secret."""
 RECORD = (
     "urn", "custom", "type", "inputs", "parent", "dependencies", "provider", "propertyDependencies",
     "additionalSecretOutputs", "protect", "aliases", "customTimeouts", "ignoreChanges", "replaceOnChanges",
@@ -229,7 +222,7 @@ def _secret_again(value: Any) -> Any:  # noqa: ANN401 - JSON
         return {key: _secret_again(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_secret_again(item) for item in value]
-    return {WRAPPED: SEALED, "plaintext": json.dumps(MASKED)} if value == MASKED else value
+    return {SIGNATURE: SECRET, "plaintext": json.dumps(SECRET_SHOWN)} if value == SECRET_SHOWN else value
 
 
 def _put_under(
@@ -262,18 +255,18 @@ def _is_bare(resource: Mapping[str, Any]) -> bool:
 
 def _is_open(resource: Mapping[str, Any]) -> bool:
     """Return whether an input is not known yet: what it depends on was not made, so neither was this."""
-    return UNKNOWN in str(resource.get("inputs"))
+    return UNKNOWN_TEXT in str(resource.get("inputs"))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
     """Return a value without wrappers; a secret stays unknown (None): nothing is ever found by a secret."""
     if isinstance(value, dict):
-        if WRAPPED in value:
+        if SIGNATURE in value:
             return None
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    return None if value == MASKED else value
+    return None if value == SECRET_SHOWN else value
 
 
 def _region(resource: Mapping[str, Any], around: Sequence[Mapping[str, Any]]) -> str:

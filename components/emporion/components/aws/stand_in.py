@@ -26,6 +26,7 @@ from emporion.components.aws.stand_in_storage import STORAGE
 from emporion.components.aws.stand_in_zones import REGIONS, zones
 from emporion.market.errors import did_you_mean
 from emporion.market.stand_in import Refusal, StandIn, TypeRule
+from emporion.market.wire import UNKNOWN_TEXT
 
 __all__ = ["STAND_IN"]
 
@@ -87,16 +88,12 @@ def _config_problems(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     problems: list[tuple[str, str]] = []
     if not region:
         problems.append(("region", "missing region: set it on the provider or in AWS_REGION"))
-    elif isinstance(region, str) and region not in REGIONS and not _unknown(region):
+    elif isinstance(region, str) and region not in REGIONS and region != UNKNOWN_TEXT:
         near = did_you_mean(region, REGIONS)
         problems.append(("region", f"invalid AWS Region: {region}" + (f"; did you mean {near!r}?" if near else "")))
-    if allowed and not _unknown(allowed) and ACCOUNT not in str(allowed):
+    if allowed and allowed != UNKNOWN_TEXT and ACCOUNT not in str(allowed):
         problems.append(("allowedAccountIds", f"AWS account ID not allowed: {ACCOUNT}"))
     return problems
-
-
-def _unknown(value: object) -> bool:
-    return value == "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
 def _default_tags(config: Mapping[str, Any]) -> Mapping[str, str]:

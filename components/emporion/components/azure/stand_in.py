@@ -22,6 +22,7 @@ from emporion.components.azure.stand_in_storage import STORAGE
 from emporion.market.errors import did_you_mean
 from emporion.market.stand_in import ImageTemplate, Making, Refusal, StandIn, TypeRule
 from emporion.market.tables import rows
+from emporion.market.wire import UNKNOWN_TEXT
 
 __all__ = ["STAND_IN", "SUBSCRIPTION"]
 
@@ -30,7 +31,6 @@ SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 TENANT = "00000000-0000-0000-0000-000000000001"
 MAX_ATTEMPTS = 6
 """Assumed: the provider's own number is not published."""
-_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 _ZONES = ("1", "2", "3")
 
 
@@ -80,10 +80,10 @@ def _config_problems(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     problems: list[tuple[str, str]] = []
     if not location:
         problems.append(("location", "missing location: set it on the provider"))
-    elif location not in _regions() and location != _UNKNOWN:
+    elif location not in _regions() and location != UNKNOWN_TEXT:
         near = did_you_mean(str(location), _regions())
         problems.append(("location", f"invalid location {location}" + (f"; did you mean {near!r}?" if near else "")))
-    if subscription not in (None, "", SUBSCRIPTION, _UNKNOWN):
+    if subscription not in (None, "", SUBSCRIPTION, UNKNOWN_TEXT):
         problems.append(("subscriptionId", f"subscription {subscription} is not that of the local cloud"))
     return problems
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from emporion.localcloud.plugin.schema import Schemas
-from emporion.localcloud.plugin.values import SECRET_KEY, UNKNOWN
 from emporion.market.errors import did_you_mean
 from emporion.market.stand_in import TypeRule
+from emporion.market.wire import SIGNATURE, UNKNOWN_TEXT
 
 __all__ = ["Failure", "check_inputs"]
 
@@ -50,7 +50,7 @@ def _fields(
 
 
 def _value(schema: Mapping[str, Any], kind: Any, value: Any, path: str) -> Iterator[Failure]:  # noqa: ANN401 - JSON
-    if value is None or value == UNKNOWN or kind == "any":
+    if value is None or value == UNKNOWN_TEXT or kind == "any":
         return
     if isinstance(kind, str):
         if not _is_scalar(kind, value):
@@ -107,7 +107,7 @@ _FORMS: Mapping[str, Callable[..., Iterator[Failure]]] = {
 
 def _enum(allowed: list[str], inputs: Mapping[str, Any], path: str) -> Iterator[Failure]:
     for where, value in _leaves(inputs, path, ""):
-        if isinstance(value, str) and value != UNKNOWN and value not in allowed:
+        if isinstance(value, str) and value != UNKNOWN_TEXT and value not in allowed:
             yield where, _refused(value, allowed)
 
 
@@ -135,7 +135,7 @@ def _is_scalar(kind: str, value: object) -> bool:
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "asset":
-        return isinstance(value, Mapping) and SECRET_KEY in value
+        return isinstance(value, Mapping) and SIGNATURE in value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and (kind == "float" or value == int(value))  # type: ignore[call-overload]
 

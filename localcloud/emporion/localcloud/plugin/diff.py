@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from emporion.localcloud.plugin.values import UNKNOWN, covers, parse_path
+from emporion.localcloud.plugin.values import covers, parse_path
 from emporion.market.stand_in import TypeRule
+from emporion.market.wire import UNKNOWN_TEXT
 
 __all__ = ["Change", "Difference", "compare"]
 
@@ -79,7 +80,7 @@ def _walk(old: object, new: object, path: str, steps: tuple[str, ...]) -> Iterat
             before = old[index] if index < len(old) else None
             after = new[index] if index < len(new) else None
             yield from _walk(before, after, f"{path}[{index}]", (*steps, str(index)))
-    elif new == UNKNOWN or old != new:
+    elif new == UNKNOWN_TEXT or old != new:
         yield path, steps, "add" if old is None else "delete" if new is None else "update"
 
 

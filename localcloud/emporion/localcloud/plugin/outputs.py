@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emporion.localcloud.making import Maker
-from emporion.localcloud.plugin.values import UNKNOWN
 from emporion.market.stand_in import TypeRule
+from emporion.market.wire import UNKNOWN_TEXT
 
 __all__ = ["computed", "echoed", "given", "previewed", "previewed_update"]
 
@@ -47,11 +47,11 @@ def echoed(rule: TypeRule, maker: Maker) -> dict[str, Any]:
 
 def previewed(schema: Schema, rule: TypeRule, inputs: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known before a create: the inputs; everything that the cloud computes is unknown."""
-    outputs = {name: UNKNOWN if name in rule.echo else value for name, value in given(inputs).items()}
+    outputs = {name: UNKNOWN_TEXT if name in rule.echo else value for name, value in given(inputs).items()}
     if schema:
         for name, (present, _) in schema["outputs"].items():
             if present and name not in outputs:
-                outputs[name] = settled.get(name, UNKNOWN)
+                outputs[name] = settled.get(name, UNKNOWN_TEXT)
     return outputs
 
 
@@ -69,7 +69,7 @@ def previewed_update(
     outputs = dict(old)
     outputs.update({name: value for name, value in settled.items() if name in outputs})
     outputs.update({name: value for name, value in given(inputs).items() if name not in rule.echo})
-    outputs.update({name: UNKNOWN for name in rule.echo if name in changed})
+    outputs.update({name: UNKNOWN_TEXT for name in rule.echo if name in changed})
     if set(changed) - rule.on_update_unless:
-        outputs.update({name: UNKNOWN for name in rule.on_update if name not in inputs})
+        outputs.update({name: UNKNOWN_TEXT for name in rule.on_update if name not in inputs})
     return outputs

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from emporion.localcloud.plugin.values import SECRET_KEY, UNKNOWN, plain
+from emporion.localcloud.plugin.values import plain
+from emporion.market.wire import SECRET, SIGNATURE, UNKNOWN_TEXT
 
 __all__ = ["marked"]
-
-SIGNATURE = "1b47061264138c4ac30d75fd1eb44270"
 
 
 def marked(values: Mapping[str, Any], came: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,27 +20,27 @@ def marked(values: Mapping[str, Any], came: Mapping[str, Any]) -> dict[str, Any]
     """
     if not _has_mark(came):
         return dict(values)
-    texts = set(_secret_texts(came)) - {UNKNOWN}
+    texts = set(_secret_texts(came)) - {UNKNOWN_TEXT}
     return {key: _marked(value, came.get(key), texts) for key, value in values.items()}
 
 
 def _marked(value: Any, came: Any, texts: set[str]) -> Any:  # noqa: ANN401 - JSON
     if _has_mark(came) and plain(came) == value:
         return came
-    if value is not None and isinstance(came, Mapping) and came.get(SECRET_KEY) == SIGNATURE:
-        return {SECRET_KEY: SIGNATURE, "value": value}
-    return {SECRET_KEY: SIGNATURE, "value": value} if any(_holds(value, text) for text in texts) else value
+    if value is not None and isinstance(came, Mapping) and came.get(SIGNATURE) == SECRET:
+        return {SIGNATURE: SECRET, "value": value}
+    return {SIGNATURE: SECRET, "value": value} if any(_holds(value, text) for text in texts) else value
 
 
 def _has_mark(value: Any) -> bool:  # noqa: ANN401 - JSON
     if isinstance(value, Mapping):
-        return value.get(SECRET_KEY) == SIGNATURE or any(_has_mark(inner) for inner in value.values())
+        return value.get(SIGNATURE) == SECRET or any(_has_mark(inner) for inner in value.values())
     return isinstance(value, list) and any(_has_mark(inner) for inner in value)
 
 
 def _secret_texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
     if isinstance(value, Mapping):
-        if value.get(SECRET_KEY) == SIGNATURE:
+        if value.get(SIGNATURE) == SECRET:
             yield from _texts(plain(value.get("value")))
         for inner in value.values():
             yield from _secret_texts(inner)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from emporion.market.wire import SIGNATURE, UNKNOWN_TEXT
+
 __all__ = [
-    "SECRET_KEY",
-    "UNKNOWN",
     "at_path",
     "covers",
     "from_struct",
@@ -19,8 +19,6 @@ __all__ = [
     "plain",
 ]
 
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 - the protocol's mark, not a secret
 STEP = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\.?([^.\[\]]+)', re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
@@ -55,11 +53,11 @@ def into_struct(values: Mapping[str, Any], struct: Any) -> Any:  # noqa: ANN401 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
     """Return a value with secrets and outputs looked through: their content, or the unknown mark."""
     if isinstance(value, Mapping):
-        if SECRET_KEY in value and ("value" in value or "id" not in value):
-            signature = value[SECRET_KEY]
+        if SIGNATURE in value and ("value" in value or "id" not in value):
+            signature = value[SIGNATURE]
             if "value" in value and not _is_asset(value):
                 return plain(value["value"])
-            return UNKNOWN if signature == "d0e6a833031e9bbcd3f4e8bde6ca49a4" else dict(value)
+            return UNKNOWN_TEXT if signature == "d0e6a833031e9bbcd3f4e8bde6ca49a4" else dict(value)
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
@@ -67,12 +65,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def _is_asset(value: Mapping[str, Any]) -> bool:
-    return value[SECRET_KEY] in ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
+    return value[SIGNATURE] in ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
 
 
 def is_unknown(value: object) -> bool:
     """Return whether a value is the unknown mark itself."""
-    return value == UNKNOWN
+    return value == UNKNOWN_TEXT
 
 
 def has_unknown(value: object) -> bool:
@@ -81,7 +79,7 @@ def has_unknown(value: object) -> bool:
         return any(has_unknown(item) for item in value.values())
     if isinstance(value, list):
         return any(has_unknown(item) for item in value)
-    return value == UNKNOWN
+    return value == UNKNOWN_TEXT
 
 
 def at_path(value: object, path: str) -> Iterator[Any]:
