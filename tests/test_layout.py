@@ -102,7 +102,7 @@ def test_clouds_entry_points_and_extras_agree() -> None:
     assert extras["all"] == [f"emporion[{','.join(name for name in extras if name != 'all')}]"]
 
 
-def test_a_folder_of_a_cloud_brings_its_prices_and_they_are_registered() -> None:
+def test_a_folder_of_a_cloud_brings_its_prices_and_facts_and_they_are_registered() -> None:
     root = REPO / "components/emporion/components"
     folders = {path.parent.name for path in root.glob("*/__init__.py")}
     assert {path.parent.name for path in root.glob("*/offers.py")} == folders
@@ -110,6 +110,9 @@ def test_a_folder_of_a_cloud_brings_its_prices_and_they_are_registered() -> None
     live = project["entry-points"]["emporion.offers"]
     own = {name: value for name, value in live.items() if value.startswith("emporion.components.")}
     assert own == {name: f"emporion.components.{name}.offers:ADAPTER" for name in folders}
+    with_facts = {path.parent.name for path in root.glob("*/facts.py")}
+    facts = project["entry-points"]["emporion.facts"]
+    assert facts == {name: f"emporion.components.{name}.facts:facts" for name in with_facts}
     assert set(live) <= set(project["optional-dependencies"])
 
 

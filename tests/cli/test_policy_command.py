@@ -131,3 +131,16 @@ def test_the_bundled_rules_pass_their_fixtures_and_ones_own_are_run_too(emporion
     Path("own/fixtures/one.yaml").write_text("- {rule: disk-encrypted, pass: {}, fail: {}}\n")
     ran = emporion("policy", "test", "own")
     assert (ran.code, "refuses nothing of what has to fail" in ran.out) == (1, True)
+
+
+def test_a_program_of_google_cloud_is_judged_and_priced_though_no_component_stands_it_up(emporion: Emporion) -> None:
+    opening = {"allows": [{"protocol": "tcp", "ports": ["22"]}], "sourceRanges": ["0.0.0.0/0"]}
+    machine = {"machineType": "a2-highgpu-8g", "zone": "us-central1-a", "scheduling": {"provisioningModel": "SPOT"}}
+    steps = (
+        step("ssh", "gcp:compute/firewall:Firewall", opening), step("node", "gcp:compute/instance:Instance", machine),
+    )  # fmt: skip
+    ran = emporion("policy", "check", "--preview", preview(*steps), "--json")
+    assert ran.code == 3
+    assert "ssh takes SSH (port 22) from 0.0.0.0/0" in {one["message"] for one in ran.document["findings"]}
+    told = emporion("cost", "estimate", "--preview", preview(*steps), "--json").document
+    assert [line["item"] for line in told["lines"] if line["usd_per_hour"]] == ["a2-highgpu-8g spot, us-central1"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emporion.market.facts import Address, AuditLog, Bucket, Disk, Fact, FileSystem, FlowLog, LogGroup, Node, Purchase
+from emporion.market.facts import AuditLog, Bucket, Disk, Fact, FileSystem, FlowLog, LogGroup, Node, Purchase
 from emporion.policies import compliance
 from emporion.policies.packs import PACKS, RULES
 from emporion.policies.rule import Level, Rule
@@ -30,7 +30,6 @@ CASES: list[tuple[Rule, type[Fact], dict[str, Any], dict[str, Any], list[str]]] 
     (compliance.hipaa_log_retention, LogGroup, {"kept_days": 30}, {}, ["one keeps logs for 30 days, at least: 2190"]),
     (compliance.hipaa_log_retention, LogGroup, {"kept_days": None}, {}, []),
     (compliance.hipaa_no_public_address, Node, {"public_ip": True, "gpus": 0}, {}, ["one has a public address"]),
-    (compliance.hipaa_no_loose_address, Address, {"gpu_node": "n"}, {}, ["one makes n reachable from everywhere"]),
     (compliance.hipaa_isolated, Node, {"dedicated": False}, {"wanted": True},
      ["one shares its host with other customers"]),
     (compliance.hipaa_isolated, Node, {"dedicated": False}, {}, []),

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emporion.components.aws.facts import facts as aws_facts
-from emporion.components.azure.facts import facts as azure_facts
-from emporion.components.gcp.facts import facts as gcp_facts
+from emporion.market.clouds import fact_sources
 from emporion.market.facts import Fact
 from emporion.market.resources import UNKNOWN, Others, Resource
 from emporion.policies.fixtures import BUNDLED, read_cases
@@ -23,7 +21,7 @@ from emporion.policies.review import Review
 from emporion.policies.security import resource_understood
 from emporion.policies.settings import read_settings
 
-SOURCES = (aws_facts, azure_facts, gcp_facts)
+SOURCES = tuple(fact_sources().values())
 CASES = read_cases(BUNDLED, RULES)
 STACKS = [resources for case in CASES for resources in (case.passing, case.failing) if resources]
 ODD = st.sampled_from(

@@ -32,7 +32,6 @@ def cloud(name: str, problem: Callable[[Offer], str | None] = lambda _offer: Non
         cluster="",
         api="",
         stand_in="",
-        facts="",
         errors={},
         not_deployable=problem,
         shell_command=lambda _region, _node: (),

@@ -34,8 +34,11 @@ def config() -> None:
 @json_option
 def get(name: str, project: Path | None, as_json: bool) -> None:
     """Print the setting NAME, `true` or `false`; what nobody set is `false`."""
+    from emporion.cli.session import project_if_any
+    from emporion.operations.policies import read_config
+
     rule, parameter = _place(name)
-    value = bool(_of(_read(project), rule).get(parameter, False))
+    value = bool(_of(read_config(project_if_any(project)), rule).get(parameter, False))
     if as_json:
         render.json_out("emporion.setting/1", {"name": name, "value": value})
     else:
@@ -82,15 +85,3 @@ def _of(document: Mapping[str, Any], rule: str) -> dict[str, Any]:
 
     found = document.get(rule, {})
     return dict(found) if isinstance(found, Mapping) else {LEVEL: found}
-
-
-def _read(project: Path | None) -> dict[str, Any]:
-    from emporion.cli.session import open_project
-    from emporion.operations.policies import read_config
-
-    try:
-        return read_config(open_project(project))
-    except UserError as error:
-        if project is not None or error.code != "E-PROJECT":
-            raise
-        return {}  # no project: nobody set anything

@@ -87,7 +87,7 @@ def _estimate(
     if file is not None:
         from emporion.market.clouds import fact_sources
 
-        return read_estimate(file, fact_sources(), region_defaults(environment()))
+        return read_estimate(file, fact_sources().values(), region_defaults(environment()))
     if stack is not None:
         from emporion.cli.session import open_project
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -95,7 +94,7 @@ def guard(
     from emporion.market.clouds import fact_sources
     from emporion.market.estimate import change, read_estimate
 
-    sources, regions = fact_sources(), region_defaults(environment())
+    sources, regions = tuple(fact_sources().values()), region_defaults(environment())
     found = change(read_estimate(base, sources, regions), read_estimate(head, sources, regions))
     for one in (found.base, found.head):
         if one.left_out:
@@ -210,10 +209,12 @@ def notes(head: Estimate) -> list[str]:
 
 def markdown(found: Change, refusals: Sequence[str], hours: Decimal | None) -> str:
     """Return the comment for a pull request."""
+    from emporion.policies.report import markdown_row
+
     verdict = "**refused**: " + "; ".join(refusals) if refusals else "within its limits" if found.lines else "no change"
     lines = [MARKER, f"### Cost: {_usd(found.usd_per_month, sign=True)} a month", "", verdict, ""]
     lines += ["| | before | after | change |", "| --- | ---: | ---: | ---: |"]
-    lines += [f"| {' | '.join(row)} |" for row in _totals(found, hours)]
+    lines += [markdown_row(row) for row in _totals(found, hours)]
     if found.lines:
         lines += [
             "",
@@ -221,7 +222,7 @@ def markdown(found: Change, refusals: Sequence[str], hours: Decimal | None) -> s
             "| --- | --- | ---: | ---: | ---: | --- |",
         ]
         rows = _rows(found)
-        lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows[:_MOST_LINES]]
+        lines += [markdown_row(row) for row in rows[:_MOST_LINES]]
         if len(rows) > _MOST_LINES:
             lines.append(f"| and {len(rows) - _MOST_LINES} more | | | | | |")
     open_ = notes(found.head)
@@ -267,18 +268,14 @@ def _json(found: Change, refusals: Sequence[str]) -> dict[str, Any]:
 
 
 def _sarif(found: Change, refusals: Sequence[str]) -> str:
+    from emporion.policies.report import SARIF_PLACE, sarif_text
+
     text = f"costs {_usd(found.usd_per_month, sign=True)} a month"
     level = "error" if refusals else "note"
     result = {
         "ruleId": "cost-guard",
         "level": level,
         "message": {"text": "; ".join([text, *refusals])},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": "Pulumi.yaml"}, "region": {"startLine": 1}}}],
+        "locations": [{"physicalLocation": SARIF_PLACE}],
     }
-    tool = {"driver": {"name": "emporion", "rules": [{"id": "cost-guard"}]}}
-    document = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": tool, "results": [result] if found.lines or refusals else []}],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return sarif_text([{"id": "cost-guard"}], [result] if found.lines or refusals else [])

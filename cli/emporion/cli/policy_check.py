@@ -114,17 +114,10 @@ def _assert_profiles(profiles: Sequence[str]) -> None:
 
 
 def _config(given: Path | None, project: Path | None) -> dict[str, Any]:
-    from emporion.cli.session import open_project
+    from emporion.cli.session import project_if_any
     from emporion.operations.policies import read_config
-    from emporion.operations.project import Project
 
-    try:
-        opened = open_project(project)
-    except UserError as error:
-        if project is not None or error.code != "E-PROJECT":
-            raise
-        opened = Project(Path.cwd(), "", Path.cwd())  # a preview file needs no project
-    return read_config(opened, given)
+    return read_config(project_if_any(project), given)  # a preview file needs no project
 
 
 def region_defaults(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -153,7 +146,7 @@ def _of_file(path: Path, pack: str, config: Mapping[str, Any], profiles: Sequenc
             f"{preview.left_out} unchanged resources are not in {path.name} and not judged; make it with --show-sames"
         )
     settings = read_settings(config, RULES.values(), profiles=profiles)
-    review = Review(PACKS[pack], settings, fact_sources(), today=now().date())
+    review = Review(PACKS[pack], settings, fact_sources().values(), today=now().date())
     return sorted((from_finding(one) for one in review.stack(preview.resources)), key=lambda one: one.order)
 
 

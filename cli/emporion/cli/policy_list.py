@@ -159,15 +159,9 @@ def assert_pack(pack: str) -> None:
 
 def _settings(project: Path | None) -> dict[str, Setting]:
     """Return how the rules are configured: by the project in use, when there is one."""
-    from emporion.cli.session import open_project
+    from emporion.cli.session import project_if_any
     from emporion.operations.policies import read_config
     from emporion.policies.packs import RULES
     from emporion.policies.settings import read_settings
 
-    try:
-        config = read_config(open_project(project))
-    except UserError as error:
-        if project is not None or error.code != "E-PROJECT":
-            raise
-        config = {}
-    return read_settings(config, RULES.values())
+    return read_settings(read_config(project_if_any(project)), RULES.values())

@@ -22,17 +22,17 @@ def test(folder: Path | None, as_json: bool) -> int:
 
     FOLDER/rules.py is Python and is run. Exit code 1: a rule passes what it has to refuse, or the other way round.
     """
-    from emporion.market.clouds import fact_sources, installed_clouds
+    from emporion.market.clouds import fact_sources
     from emporion.policies.fixtures import BUNDLED, load_rules, read_cases, run_case
     from emporion.policies.packs import RULES
 
     if folder is None:
         rules = dict(RULES)
-        cases = read_cases(BUNDLED, rules, installed_clouds())
+        cases = read_cases(BUNDLED, rules, fact_sources())
     else:
         rules = {rule.name: rule for rule in load_rules(folder / "rules.py")}
         cases = read_cases(folder / "fixtures", rules)
-    sources = fact_sources()
+    sources = tuple(fact_sources().values())
     ran = [(case, run_case(case, sources, now().date())) for case in cases]
     untested = sorted(set(rules) - {case.rule.name for case, _ in ran})
     failed = [(case, problem) for case, problems in ran for problem in problems]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from emporion.market.intent import Intent
     from emporion.market.plan import Plan
 
-__all__ = ["Session", "open_project", "open_pulumi", "open_session"]
+__all__ = ["Session", "open_project", "open_pulumi", "open_session", "project_if_any"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,16 @@ class Session:
 def open_project(folder: Path | None) -> Project:
     """Return the project in use: `--project`, else the nearest Pulumi.yaml."""
     return find_project(folder, explicit=True) if folder else find_project(Path.cwd())
+
+
+def project_if_any(folder: Path | None) -> Project | None:
+    """Return the project in use, None when there is none and none was named."""
+    try:
+        return open_project(folder)
+    except UserError as error:
+        if folder is not None or error.code != "E-PROJECT":
+            raise
+        return None
 
 
 def open_session(

@@ -240,8 +240,6 @@ class Cloud:
     """Return why an offer of this cloud cannot be stood up, or None when it can."""
     shell_command: Callable[[str, str], Sequence[str]]
     """Return the argument list that opens a shell on a node: `(region, node id)`."""
-    facts: str
-    """Its resources as neutral facts for rules (`market/facts.py`)."""
     shell_tools: Sequence[str] = field(default=())
     """Programs that the shell command needs beside itself."""
     region_env: Sequence[str] = field(default=())
@@ -255,12 +253,11 @@ def installed_clouds() -> Mapping[str, Cloud]:
     return {cloud.name: cloud for cloud in sorted(found, key=lambda cloud: cloud.name)}
 
 
-def fact_sources() -> tuple[FactSource, ...]:
-    """Return what turns the installed clouds' resources into facts."""
-    from importlib import import_module  # noqa: PLC0415 - only policies and prices of resources need it
-
-    places = (cloud.facts.partition(":") for cloud in installed_clouds().values())
-    return tuple(getattr(import_module(module), attribute) for module, _, attribute in places)
+def fact_sources() -> Mapping[str, FactSource]:
+    """Return what turns resources into facts, by provider name, sorted: a program is judged without a component too."""
+    return {
+        entry.name: entry.load() for entry in sorted(entry_points(group="emporion.facts"), key=lambda one: one.name)
+    }
 
 
 def stand_up_problem(clouds: Mapping[str, Cloud], offer: Offer) -> str | None:

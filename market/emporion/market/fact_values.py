@@ -12,7 +12,19 @@ from typing import TypeVar
 
 from emporion.market.resources import UNKNOWN, Value, has_unknown
 
-__all__ = ["amount", "either", "first", "of", "secrets_in_script", "tags", "text", "truth", "whole"]
+__all__ = [
+    "amount",
+    "either",
+    "first",
+    "of",
+    "quantity",
+    "secrets_in_script",
+    "tags",
+    "text",
+    "times",
+    "truth",
+    "whole",
+]
 
 T = TypeVar("T")
 _SECRETS: Mapping[str, re.Pattern[str]] = {
@@ -74,6 +86,16 @@ def whole(value: Value) -> Value:
     """Return a whole number written as number or text; what is neither is unknown, None stays None."""
     number = amount(value)
     return number if number is None or number is UNKNOWN else int(number) if number.is_finite() else UNKNOWN
+
+
+def quantity(value: Value) -> Value:
+    """Return how much of something, as a decimal; what is not said is not known."""
+    return UNKNOWN if value is None else of(value, lambda one: Decimal(str(one)))
+
+
+def times(count: Value, size: Value) -> Value:
+    """Return a product of two quantities; unknown when one of them is."""
+    return UNKNOWN if UNKNOWN in (count, size) else count * size
 
 
 def tags(*values: Value) -> Value:

@@ -41,7 +41,7 @@ def read_preview(path: Path, regions: Mapping[str, tuple[str, str]] | None = Non
     """
     try:
         with path.open(encoding="utf-8") as file:
-            steps, rest = _read(file, path)
+            steps, left_out = _read(file, path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise UserError(
@@ -59,16 +59,14 @@ def read_preview(path: Path, regions: Mapping[str, tuple[str, str]] | None = Non
                 settings = {**settings, "region": regions[plugin][0]}
                 sources[urn] = regions[plugin][1]
         found.append(Resource(urn, kind, inputs, settings, references, protect))
-    same = (rest.get("changeSummary") or {}).get("same") or 0
-    told = sum(1 for *_, op in rest["ops"] if op == "same") if same else 0
-    return Preview(tuple(found), max(0, same - told), sources)
+    return Preview(tuple(found), left_out, sources)
 
 
 Step = tuple[str, str, Mapping[str, Any], str, Mapping[str, Any], bool]
 
 
-def _read(file: IO[str], path: Path) -> tuple[list[Step], dict[str, Any]]:
-    """Return the steps after which something stands, and the document without its steps."""
+def _read(file: IO[str], path: Path) -> tuple[list[Step], int]:
+    """Return the steps after which something stands, and how many unchanged resources have no step."""
     source = _Pieces(file)
     start = source.find(_START)
     if start is None:
@@ -76,7 +74,7 @@ def _read(file: IO[str], path: Path) -> tuple[list[Step], dict[str, Any]]:
             "E-PREVIEW", f"{path.name} is no preview: it has no steps", str(path), "pulumi preview --json > FILE"
         )
     steps: list[Step] = []
-    ops: list[tuple[str]] = []
+    ops: list[str] = []
     while not source.ends():
         step = source.value()
         if step is None:
@@ -86,7 +84,7 @@ def _read(file: IO[str], path: Path) -> tuple[list[Step], dict[str, Any]]:
                 str(path),
                 "let the preview end, and write its standard output alone",
             )
-        ops.append((str(step.get("op")),))
+        ops.append(str(step.get("op")))
         made = _step(step)
         if made is not None:
             steps.append(made)
@@ -96,7 +94,8 @@ def _read(file: IO[str], path: Path) -> tuple[list[Step], dict[str, Any]]:
         raise UserError(
             "E-PREVIEW", f"{path.name} is cut off after step {len(ops)}", str(path), "let the preview end"
         ) from error
-    return steps, {**rest, "ops": ops}
+    same = (rest.get("changeSummary") or {}).get("same") or 0
+    return steps, max(0, same - ops.count("same"))
 
 
 def _step(step: Mapping[str, Any]) -> Step | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from emporion.market.cost_lines import HOURS_PER_MONTH
 from emporion.market.errors import ExitCode, UserError
+from emporion.market.files import write_whole
 from emporion.market.pin import PinnedPlacement
 from emporion.operations.project import Project
 from emporion.operations.pulumi import Outcome
@@ -28,12 +29,14 @@ CONFIG_NAME = "policies.json"
 RENEW = "spot-auto-renew"
 
 
-def read_config(project: Project, given: Path | None = None) -> dict[str, Any]:
-    """Return the configuration of the rules: of a file that is `given`, else the project's, else none.
+def read_config(project: Project | None, given: Path | None = None) -> dict[str, Any]:
+    """Return the configuration of the rules: of a file that is `given`, else the project's, if there is one.
 
     Raises: UserError E-POLICY-CONFIG: when it is no JSON or not what the rules take.
     """
-    path = given or project.directory / CONFIG_NAME
+    path = given or (project.directory / CONFIG_NAME if project is not None else None)
+    if path is None:
+        return {}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -54,12 +57,9 @@ def read_config(project: Project, given: Path | None = None) -> dict[str, Any]:
 def write_config(project: Project, config: Mapping[str, Any]) -> None:
     """Write the project's configuration of the rules, whole or not at all."""
     path = project.directory / CONFIG_NAME
-    draft = path.with_suffix(".tmp")
     try:
-        draft.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise UserError(
             "E-WRITE", f"{path.name} cannot be written: {error.strerror}", str(path), "free space or mend permissions"
         ) from error

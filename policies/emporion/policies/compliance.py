@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from emporion.market.facts import (
-    Address,
     AuditLog,
     Bucket,
     Disk,
@@ -34,7 +33,6 @@ __all__ = [
     "hipaa_isolated",
     "hipaa_log_own_key",
     "hipaa_log_retention",
-    "hipaa_no_loose_address",
     "hipaa_no_public_address",
     "hipaa_regions_listed",
 ]
@@ -155,13 +153,6 @@ def hipaa_no_public_address(node: Node) -> Iterator[str]:
     """No machine has a public address."""
     if node.public_ip:
         yield f"{node.name} has a public address"
-
-
-@rule("hipaa-no-loose-address", severity=Severity.MEDIUM, profile=HIPAA, fix="take it away (164.312(a)(1))")
-def hipaa_no_loose_address(address: Address) -> Iterator[str]:
-    """No public address is held for a machine."""
-    if address.gpu_node:
-        yield f"{address.name} makes {address.gpu_node} reachable from everywhere"
 
 
 @rule(

@@ -12,10 +12,22 @@ from emporion.policies.judge import Finding, Verdict, verdict_of
 from emporion.policies.packs import RULES, pack_of
 from emporion.policies.rule import Level, Rule, Severity
 
-__all__ = ["FORMATS", "Told", "from_event", "from_finding", "report_json", "stops"]
+__all__ = [
+    "FORMATS",
+    "SARIF_PLACE",
+    "Told",
+    "from_event",
+    "from_finding",
+    "markdown_row",
+    "report_json",
+    "sarif_text",
+    "stops",
+]
 
 _TRY = "; try: "
 _SARIF_LEVELS = {Level.MANDATORY: "error", Level.ADVISORY: "warning", Level.DISABLED: "none"}
+SARIF_PLACE = {"artifactLocation": {"uri": "Pulumi.yaml"}, "region": {"startLine": 1}}
+"""Code scanning wants a file: the project's own stands for resources, which have no line of their own."""
 _ORDER = list(Verdict)
 _SEVERITIES = list(Severity)
 
@@ -103,6 +115,22 @@ def report_json(found: Sequence[Told]) -> dict[str, Any]:
     }
 
 
+def sarif_text(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+    """Return a SARIF 2.1.0 document of one run."""
+    tool = {"driver": {"name": "emporion", "rules": rules}}
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": tool, "results": results}],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return one row of a Markdown table; a bar in a cell stays a bar."""
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
 def _sarif(found: Sequence[Told]) -> str:
     rules = sorted({one.rule for one in found})
     known = [RULES[name] for name in rules if name in RULES]
@@ -115,10 +143,9 @@ def _sarif(found: Sequence[Told]) -> str:
             "ruleId": one.rule,
             "level": "note" if one.verdict is Verdict.EXEMPT else _SARIF_LEVELS[one.level],
             "message": {"text": f"{one.message}{_TRY}{one.fix}"},
-            # Code scanning wants a file: the project's own stands for resources, which have no line of their own.
             "locations": [
                 {
-                    "physicalLocation": {"artifactLocation": {"uri": "Pulumi.yaml"}, "region": {"startLine": 1}},
+                    "physicalLocation": SARIF_PLACE,
                     "logicalLocations": [{"name": one.name or "stack", "fullyQualifiedName": one.urn or "stack"}],
                 }
             ],
@@ -127,13 +154,7 @@ def _sarif(found: Sequence[Told]) -> str:
         }
         for one in found
     ]
-    tool = {"driver": {"name": "emporion", "rules": descriptors}}
-    document = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": tool, "results": results}],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return sarif_text(descriptors, results)
 
 
 def _junit(found: Sequence[Told]) -> str:
@@ -170,7 +191,7 @@ def _markdown(found: Sequence[Told]) -> str:
     for one in found:
         cells = (one.rule, one.name or "stack", one.message, one.fix)
         mark = "?" if one.verdict is Verdict.UNKNOWN else "✗" if one.stops else "!"
-        lines.append(f"| {mark} | {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines.append(markdown_row((mark, *cells)))
     return "\n".join(lines) + "\n"
 
 

@@ -33,7 +33,7 @@ def run(pack: str, environ: Mapping[str, str], today: date) -> None:
 def run_rules(name: str, rules: Sequence[Rule], environ: Mapping[str, str], today: date) -> None:
     """Serve a pack of rules to the engine until it ends the process."""
     profiles = stack_profiles(environ)
-    sources = fact_sources()
+    sources = tuple(fact_sources().values())
 
     def open_review(configuration: Mapping[str, Any]) -> Review:
         settings = read_settings(configuration, rules, profiles=profiles, where="--policy-pack-config")

@@ -21,7 +21,6 @@ CLOUD = Cloud(
     errors=ERRORS,
     not_deployable=not_deployable,
     shell_command=shell_command,
-    facts="emporion.components.aws.facts:facts",
     shell_tools=("session-manager-plugin",),
     region_env=("AWS_REGION", "AWS_DEFAULT_REGION"),
 )

@@ -8,7 +8,7 @@ from decimal import Decimal
 from emporion.components.aws.facts_common import common
 from emporion.components.aws.facts_machines import GROUP, INSTANCE, public_ip, template_of
 from emporion.market.fact_source import Payer
-from emporion.market.fact_values import amount, either, first, of
+from emporion.market.fact_values import amount, either, first, of, quantity, times
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -64,12 +64,8 @@ def _is_reserved(layers: list[Mapping[str, Value]]) -> bool:
     return any(at(layer, *path) is not None for layer in layers)
 
 
-def _one(resource: Resource, part: str, item: str, variant: Value, quantity: Value, *, says: str = "") -> Purchase:
-    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=quantity, says=says)
-
-
-def _times(count: Value, size: Value) -> Value:
-    return UNKNOWN if count is UNKNOWN or size in (None, UNKNOWN) else count * Decimal(str(size))
+def _one(resource: Resource, part: str, item: str, variant: Value, count: Value, *, says: str = "") -> Purchase:
+    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=count, says=says)
 
 
 def _beyond(asked: Value, included: Decimal) -> Value:
@@ -78,7 +74,7 @@ def _beyond(asked: Value, included: Decimal) -> Value:
 
 def _disk(resource: Resource, block: Value, count: Value, *, says: str, size: str, kind: str) -> Iterator[Purchase]:
     variant = either(at(block, kind), "gp2")
-    yield _one(resource, "storage", "block_disk_gb_month", variant, _times(count, at(block, size)), says=says)
+    yield _one(resource, "storage", "block_disk_gb_month", variant, times(count, quantity(at(block, size))), says=says)
     for name, item, included in (
         ("iops", "block_disk_iops_month", INCLUDED_IOPS),
         ("throughput", "block_disk_mbps_month", INCLUDED_MBPS),
@@ -86,7 +82,7 @@ def _disk(resource: Resource, block: Value, count: Value, *, says: str, size: st
         asked = at(block, name)
         if asked is not None and variant in {"gp3", "io1", "io2"}:
             extra = _beyond(asked, included) if variant == "gp3" else asked
-            yield _one(resource, "storage", item, variant, _times(count, extra), says=f"{says} {name}".strip())
+            yield _one(resource, "storage", item, variant, times(count, quantity(extra)), says=f"{says} {name}".strip())
 
 
 def _instance(resource: Resource, others: Others) -> Iterator[Purchase]:

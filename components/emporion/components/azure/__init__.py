@@ -21,6 +21,5 @@ CLOUD = Cloud(
     errors=ERRORS,
     not_deployable=not_deployable,
     shell_command=shell_command,
-    facts="emporion.components.azure.facts:facts",
     region_env=("ARM_LOCATION",),
 )

@@ -8,7 +8,7 @@ from decimal import Decimal
 from emporion.components.azure.facts_common import common
 from emporion.components.azure.facts_machines import SET, UP_TO_ON_DEMAND, VM
 from emporion.market.fact_source import Payer
-from emporion.market.fact_values import amount, either, of
+from emporion.market.fact_values import amount, either, of, quantity, times
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at
 
@@ -25,12 +25,8 @@ PREMIUM = {32: "premium_ssd_p4", 128: "premium_ssd_p10", 1024: "premium_ssd_p30"
 SPOT = {"Spot", "Low"}
 
 
-def _one(resource: Resource, part: str, item: str, variant: Value, quantity: Value, *, says: str = "") -> Purchase:
-    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=quantity, says=says)
-
-
-def _number(value: Value) -> Value:
-    return UNKNOWN if value in (None, UNKNOWN) else Decimal(str(value))
+def _one(resource: Resource, part: str, item: str, variant: Value, count: Value, *, says: str = "") -> Purchase:
+    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=count, says=says)
 
 
 def _compute(resource: Resource, size: Value, count: Value, profile: Value, *, spot: Value) -> Purchase:
@@ -57,12 +53,11 @@ def _disks(resource: Resource, profile: Value, count: Value) -> Iterator[Purchas
 
 
 def _disk(resource: Resource, kind: Value, gib: Value, count: Value, says: str) -> Purchase:
-    size = _number(gib)
+    size = quantity(gib)
     variant = of(
         kind, lambda name: PREMIUM.get(gib, f"{name} {gib} GiB") if name == "Premium_LRS" else DISKS.get(name, name)
     )
-    quantity = UNKNOWN if UNKNOWN in (size, count) else size * count
-    return _one(resource, "storage", "block_disk_gb_month", variant, quantity, says=says)
+    return _one(resource, "storage", "block_disk_gb_month", variant, times(count, size), says=says)
 
 
 def _machine(resource: Resource, _others: Others) -> Iterator[Purchase]:
@@ -75,7 +70,7 @@ def _machine(resource: Resource, _others: Others) -> Iterator[Purchase]:
 
 def _set(resource: Resource, _others: Others) -> Iterator[Purchase]:
     profile, size = resource.get("virtualMachineProfile"), resource.get("sku", "name")
-    count = _number(resource.get("sku", "capacity"))
+    count = quantity(resource.get("sku", "capacity"))
     mix = resource.get("priorityMixPolicy")
     spot = of(at(profile, "priority"), lambda priority: priority in SPOT)
     if at(profile, "capacityReservation") in (None, UNKNOWN):
@@ -93,7 +88,7 @@ def _set(resource: Resource, _others: Others) -> Iterator[Purchase]:
 
 
 def _reservation(resource: Resource, _others: Others) -> Iterator[Purchase]:
-    yield _compute(resource, resource.get("sku", "name"), _number(resource.get("sku", "capacity")), {}, spot=False)
+    yield _compute(resource, resource.get("sku", "name"), quantity(resource.get("sku", "capacity")), {}, spot=False)
 
 
 def _volume(resource: Resource, _others: Others) -> Iterator[Purchase]:
@@ -127,7 +122,7 @@ def _account(resource: Resource, _others: Others) -> Iterator[Purchase]:
 
 
 def _lustre(resource: Resource, _others: Others) -> Iterator[Purchase]:
-    tib = _number(resource.get("storageCapacityTiB"))
+    tib = quantity(resource.get("storageCapacityTiB"))
     gb = tib if tib is UNKNOWN else tib * (1 << 40) / 10**9
     yield _one(resource, "storage", "lustre_gb_month", "azure_managed_lustre", gb)
 

@@ -8,19 +8,15 @@ from decimal import Decimal
 from emporion.components.gcp.facts_common import common
 from emporion.components.gcp.facts_machines import GROUPS, INSTANCE, TEMPLATES, is_spot
 from emporion.market.fact_source import Payer
-from emporion.market.fact_values import either, first, of
+from emporion.market.fact_values import either, first, of, quantity, times
 from emporion.market.facts import MACHINE, Purchase
 from emporion.market.resources import UNKNOWN, Others, Resource, Value, at, has_unknown
 
 __all__ = ["PURCHASES"]
 
 
-def _one(resource: Resource, part: str, item: str, variant: Value, quantity: Value, *, says: str = "") -> Purchase:
-    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=quantity, says=says)
-
-
-def _number(value: Value) -> Value:
-    return UNKNOWN if value in (None, UNKNOWN) else Decimal(str(value))
+def _one(resource: Resource, part: str, item: str, variant: Value, count: Value, *, says: str = "") -> Purchase:
+    return Purchase(**common(resource), part=part, item=item, variant=variant, quantity=count, says=says)
 
 
 def _machines(resource: Resource, machine: Resource, count: Value) -> Iterator[Purchase]:
@@ -43,9 +39,8 @@ def _machines(resource: Resource, machine: Resource, count: Value) -> Iterator[P
     disks = [] if boot is None else [("disk", at(boot, "type"), at(boot, "size"))]
     disks += [("disk", at(one, "diskType"), at(one, "diskSizeGb")) for one in machine.each("disks")]
     for says, disk, size in disks:
-        gib = _number(size)
-        quantity = UNKNOWN if UNKNOWN in (gib, count) else gib * count
-        yield _one(resource, "storage", "block_disk_gb_month", either(disk, "pd-standard"), quantity, says=says)
+        gib = times(count, quantity(size))
+        yield _one(resource, "storage", "block_disk_gb_month", either(disk, "pd-standard"), gib, says=says)
     if any(at(one, "accessConfigs") for one in machine.each("networkInterfaces") if one is not UNKNOWN):
         variant = of(is_spot(machine), lambda spot: "in_use_spot_vm" if spot else "in_use_standard_vm")
         yield _one(resource, "network", "ipv4_hour", variant, count, says="public address")
@@ -67,7 +62,7 @@ def _machine(resource: Resource, _others: Others) -> Iterator[Purchase]:
 
 def _group(resource: Resource, others: Others) -> Iterator[Purchase]:
     template = next(iter(others.behind(resource, "versions", *TEMPLATES)), None)
-    count = _number(resource.get("targetSize"))
+    count = quantity(resource.get("targetSize"))
     if template is not None:
         yield from _machines(resource, template, count)
     else:
@@ -76,7 +71,7 @@ def _group(resource: Resource, others: Others) -> Iterator[Purchase]:
 
 def _disk(resource: Resource, _others: Others) -> Iterator[Purchase]:
     kind = either(resource.get("type"), "pd-standard")
-    yield _one(resource, "storage", "block_disk_gb_month", kind, _number(resource.get("size")))
+    yield _one(resource, "storage", "block_disk_gb_month", kind, quantity(resource.get("size")))
 
 
 def _nat(resource: Resource, _others: Others) -> Iterator[Purchase]:
@@ -98,7 +93,7 @@ def _bucket(resource: Resource, _others: Others) -> Iterator[Purchase]:
 def _files(resource: Resource, _others: Others) -> Iterator[Purchase]:
     tier = of(first(resource.get("tier"), "?"), lambda name: str(name).lower())
     size = at(resource.get("fileShares"), "capacityGb")
-    yield _one(resource, "storage", "filestore_gb_month", tier, _number(size))
+    yield _one(resource, "storage", "filestore_gb_month", tier, quantity(size))
 
 
 PURCHASES: Mapping[str, Payer] = {
