@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from typing import Any
 
 import pytest
-from placements import PLACEMENT, POOL, Built, build, with_pool, with_storage
+from placements import (
+    DATA,
+    LOCKED,
+    LUSTRE,
+    OWN_BUCKET,
+    PLACEMENT,
+    POOL,
+    SCRATCH,
+    Built,
+    build,
+    statements,
+    with_pool,
+)
 
 from emporion.components.names import Names
 from emporion.market.clouds import identity
@@ -25,18 +37,10 @@ OWN_RESERVATION = with_pool(market=Market.RESERVED)
 RENEWED = replace(PLACEMENT, spot_auto_renew=True)
 NO_WAY_OUT = replace(PLACEMENT, nat=False)
 NO_SCHEDULER = replace(PLACEMENT, scheduler="none", controller=None)
-LOCKED = with_storage(object_lock_days=30)
-OWN_BUCKET = with_storage(checkpoint_path="s3://my-models/llama/run-1/")
-LUSTRE = with_storage(file_system="lustre", file_system_gib=2400, file_system_mbps_per_tib=250)
-SCRATCH = with_storage(file_system="lustre", file_system_gib=1200)
 ONE_PLAIN = with_pool(instance_type="g6.xlarge", gpus_per_node=1, count=1, rdma=False, fabric="ethernet")
 TWO_POOLS = replace(
     PLACEMENT,
     pools=(POOL, replace(POOL, name="gpu-1", instance_type="g6.xlarge", gpus_per_node=1, rdma=False, zone="use1-az4")),
-)
-DATA = replace(
-    PLACEMENT,
-    intent={"data": [{"source": "s3://sets/c4/"}, {"source": None}, {"source": "https://x"}, {"source": "s3://all"}]},
 )
 EVERY = {
     "demo": PLACEMENT, "on demand": ON_DEMAND, "reserved": RESERVED, "block": BLOCK, "own reservation": OWN_RESERVATION,
@@ -56,14 +60,6 @@ def built_once(name: str) -> Built:
 def built(request: pytest.FixtureRequest) -> Built:
     """What one of the placements above registers."""
     return built_once(request.param)
-
-
-def statements(built: Built, kinds: tuple[str, ...] = ("RolePolicy", "BucketPolicy", "QueuePolicy")) -> Iterator[Any]:
-    for kind in kinds:
-        for item in built.of(kind):
-            yield from json.loads(item["policy"])["Statement"]
-    for item in built.of("Role"):
-        yield from json.loads(item["assumeRolePolicy"])["Statement"]
 
 
 def rules(built: Built, kind: str) -> list[Mapping[str, Any]]:
@@ -326,96 +322,6 @@ def test_without_a_way_out_there_are_endpoints_and_no_road_to_the_internet() -> 
         item for item in built.of("SecurityGroupIngressRule") if item["securityGroupId"] == "cluster-endpoints-id"
     ]
     assert (rule["fromPort"], rule["toPort"], rule["ipProtocol"], rule["cidrIpv4"]) == (443, 443, "tcp", "10.0.0.0/20")
-
-
-def test_the_bucket_is_private_versioned_encrypted_and_over_tls_only() -> None:
-    built = build()
-    bucket = built.one("Bucket")
-    assert bucket["forceDestroy"] is False
-    assert len(bucket["bucket"]) <= 63
-    block = built.one("BucketPublicAccessBlock")
-    assert all(
-        block[key] is True
-        for key in ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
-    )
-    assert built.one("BucketVersioning")["versioningConfiguration"] == {"status": "Enabled"}
-    (rule,) = built.one("BucketServerSideEncryptionConfiguration")["rules"]
-    assert rule["applyServerSideEncryptionByDefault"]["sseAlgorithm"] == "AES256"
-    (statement,) = json.loads(built.one("BucketPolicy")["policy"])["Statement"]
-    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
-    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-    assert {"s3:GetObject", "s3:PutObject", "s3:ListBucket", "s3:DeleteObject"} <= set(statement["Action"])
-    assert not built.of("BucketObjectLockConfiguration")
-
-
-def test_a_locked_bucket_keeps_old_versions_as_long_as_the_lock() -> None:
-    built = build(with_storage(object_lock_days=90))
-    assert built.one("Bucket")["objectLockEnabled"] is True
-    retention = built.one("BucketObjectLockConfiguration")["rule"]["defaultRetention"]
-    assert retention == {"mode": "GOVERNANCE", "days": 90}
-    (rule,) = built.one("BucketLifecycleConfiguration")["rules"]
-    assert rule["noncurrentVersionExpiration"] == {"noncurrentDays": 90}
-    assert built.one("BucketObjectv2")["forceDestroy"] is True
-
-
-def test_data_goes_with_the_bucket_only_when_that_was_said() -> None:
-    assert build(delete_data="true").one("Bucket")["forceDestroy"] is True
-    assert build(delete_data="false").one("Bucket")["forceDestroy"] is False
-
-
-def test_the_users_own_bucket_is_only_ever_named_in_permissions() -> None:
-    built = build(OWN_BUCKET)
-    assert built.one("Bucket")["bucket"] != "my-models"
-    assert built.exports["checkpoint_uri"] == "s3://my-models/llama/run-1"
-    kept = [item for item in statements(built, ("RolePolicy",)) if item.get("Sid") == "Checkpoints"]
-    assert {tuple(item["Resource"]) for item in kept} == {("arn:aws:s3:::my-models/llama/run-1/*",)}
-    listed = [item for item in statements(built, ("RolePolicy",)) if item.get("Sid") == "CheckpointBucket"]
-    assert {tuple(item["Resource"]) for item in listed} == {("arn:aws:s3:::my-models",)}
-
-
-def test_data_is_read_and_not_written() -> None:
-    found = {
-        item["Sid"]: item for item in statements(build(DATA), ("RolePolicy",)) if item.get("Sid", "").startswith("Data")
-    }
-    assert found["Data0"]["Resource"] == ["arn:aws:s3:::sets/c4/*"]
-    assert found["Data1"]["Resource"] == ["arn:aws:s3:::all/*"]
-    assert {action for item in found.values() for action in item["Action"]} == {
-        "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation",
-    }  # fmt: skip
-
-
-def test_a_persistent_file_system_is_linked_to_the_checkpoints() -> None:
-    built = build(LUSTRE)
-    made = built.one("LustreFileSystem")
-    assert made["deploymentType"] == "PERSISTENT_2"
-    assert (made["storageCapacity"], made["perUnitStorageThroughput"]) == (2400, 250)
-    assert made["subnetIds"] == "cluster-private-use1-az2-id"
-    assert made["securityGroupIds"] == ["cluster-nodes-id"]
-    assert "efaEnabled" not in made
-    link = built.one("DataRepositoryAssociation")
-    assert link["fileSystemId"] == "cluster-lustre-id"
-    assert link["dataRepositoryPath"] == f"s3://{built.one('Bucket')['bucket']}/checkpoints"
-    assert link["s3"]["autoExportPolicy"]["events"] == ["NEW", "CHANGED", "DELETED"]
-    assert not {"importPath", "exportPath"} & set(made)
-    text = base64.b64decode(built.one("LaunchTemplate")["userData"]).decode()
-    assert "EMPORION_LUSTRE_DNS=fs-1.fsx.amazonaws.com" in text
-    assert built.exports["file_system"] == "cluster-lustre-id"
-
-
-def test_a_scratch_file_system_names_no_throughput() -> None:
-    made = build(SCRATCH).one("LustreFileSystem")
-    assert made["deploymentType"] == "SCRATCH_2"
-    assert "perUnitStorageThroughput" not in made
-
-
-def test_the_file_system_comes_after_the_rules_and_the_nodes_after_it() -> None:
-    order = [item.name for item in build(LUSTRE).resources]
-    assert order.index("cluster-nodes-self-in") < order.index("cluster-lustre")
-    assert order.index("cluster-nodes-self-out") < order.index("cluster-lustre")
-    assert order.index("cluster-lustre-link") < order.index("cluster-gpu-0-0")
-    assert order.index("cluster-node-policy") < order.index("cluster-gpu-0-0")
-    assert order.index("cluster-private-out") < order.index("cluster-controller")
-    assert order.index("cluster-bootstrap") < order.index("cluster-controller")
 
 
 def test_without_a_scheduler_there_is_no_controller_and_no_key() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -175,3 +175,22 @@ async def _run(cloud: Cloud, stack_name: str, settings: dict[str, str]) -> None:
         cloud.built.exports[key] = await output.future()
         if await output.is_secret():
             cloud.built.secret.add(key)
+
+
+LOCKED = with_storage(object_lock_days=30)
+OWN_BUCKET = with_storage(checkpoint_path="s3://my-models/llama/run-1/")
+LUSTRE = with_storage(file_system="lustre", file_system_gib=2400, file_system_mbps_per_tib=250)
+SCRATCH = with_storage(file_system="lustre", file_system_gib=1200)
+DATA = replace(
+    PLACEMENT,
+    intent={"data": [{"source": "s3://sets/c4/"}, {"source": None}, {"source": "https://x"}, {"source": "s3://all"}]},
+)
+
+
+def statements(built: Built, kinds: tuple[str, ...] = ("RolePolicy", "BucketPolicy", "QueuePolicy")) -> Iterator[Any]:
+    """Yield every statement of the policies of some kinds, and of who may take the roles."""
+    for kind in kinds:
+        for item in built.of(kind):
+            yield from json.loads(item["policy"])["Statement"]
+    for item in built.of("Role"):
+        yield from json.loads(item["assumeRolePolicy"])["Statement"]
