@@ -10,7 +10,8 @@ from emporion.localcloud.api import LocalCloud
 from emporion.localcloud.capacity import quota_limit, request_quota, set_quota
 from emporion.localcloud.delays import Phase, phase, start_times
 from emporion.localcloud.happenings import come_to_pass
-from emporion.localcloud.models import MODELS, model, set_model
+from emporion.localcloud.model_kinds import MODELS
+from emporion.localcloud.models import model, set_model
 from emporion.localcloud.plugin.provider import Provider
 from emporion.localcloud.time_control import set_rate, step
 from emporion.localcloud.world import World

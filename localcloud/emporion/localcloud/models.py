@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-
+from emporion.localcloud.model_kinds import MODELS
 from emporion.localcloud.world import World
 from emporion.market.errors import UserError, did_you_mean
 from emporion.market.units import shown
 
-__all__ = ["MODELS", "Model", "model", "model_since_s", "note_model", "set_model"]
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One thing that a world may model."""
-
-    name: str
-    what: str
-    values: tuple[str, ...]
-    """The first one is the default."""
-
-
-MODELS: Mapping[str, Model] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            Model("delays", "How long creating, booting and setting up a machine takes.", ("none", "modelled")),
-            Model("interruptions", "Whether spot machines are taken back by chance.", ("none", "modelled")),
-            Model("prices", "Spot prices: the catalogue's, moving by chance, or recorded ones.", ("fixed", "moving")),
-        )
-    }
-)
+__all__ = ["model", "model_since_s", "note_model", "set_model"]
 
 
 def model(world: World, name: str) -> str:

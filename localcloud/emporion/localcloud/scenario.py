@@ -11,7 +11,8 @@ from typing import Any
 from emporion.localcloud.capacity import set_capacity, set_quota
 from emporion.localcloud.fault_reading import fault_kind, read_fault
 from emporion.localcloud.faults import add_fault
-from emporion.localcloud.models import MODELS, set_model
+from emporion.localcloud.model_kinds import MODELS
+from emporion.localcloud.models import set_model
 from emporion.localcloud.places import check_region, check_zone, plugin_of
 from emporion.localcloud.prices import load_history
 from emporion.localcloud.scenario_keys import ROOT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emporion.localcloud.fault_kinds import FIELDS, KINDS, words
 from emporion.localcloud.fault_reading import fault_kind
-from emporion.localcloud.models import MODELS
+from emporion.localcloud.model_kinds import MODELS
 from emporion.localcloud.time_control import read_moment
 from emporion.market.intent.keys import Key, Section
 from emporion.market.intent.readers import choice, matching, whole

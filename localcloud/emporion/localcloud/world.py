@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from emporion.localcloud.clock import REAL, VirtualClock
+from emporion.localcloud.model_kinds import MODELS
 from emporion.localcloud.world_file import connect, file_errors, prepare
 
 __all__ = ["Resource", "World", "iso_time", "world_path"]
@@ -52,7 +53,6 @@ TO_FORGET = (
     "ordinals",
     "price_records",
 )
-DEFAULTS = {"delays": "none", "interruptions": "none", "prices": "fixed"}
 JSON_COLUMNS = frozenset({"inputs", "outputs", "facts"})
 
 
@@ -211,8 +211,8 @@ class World:
             self.set_meta("world", self.name)
             self.set_virtual_clock(REAL)
             self.set_seed("")
-            for model, default in DEFAULTS.items():
-                self.set_meta(model, default)
+            for each in MODELS.values():
+                self.set_meta(each.name, each.values[0])
 
     # resources
 
