@@ -145,3 +145,23 @@ def test_an_image_of_ones_own_is_no_image_of_several_clouds(
     with pytest.raises(UserError, match="image of one cloud, and the stages stand on aws and azure") as refused:
         pin(plan, IMAGES)
     assert (refused.value.code, refused.value.exit_code) == ("E-IMAGE", 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        pytest.param("hours: 10}", "hours: 12}", ("stages[train].hours", "10", "12"), id="a key of a stage"),
+        pytest.param("judge", "probe", ("stages", "tokenise, train, judge", "tokenise, train, probe"), id="a stage"),
+        pytest.param(
+            "size: 10gb, region: us-east-1}]", "size: 20gb, region: us-east-1}]",
+            ("data", "source s3://corpus/raw size_gb 10 region us-east-1",
+             "source s3://corpus/raw size_gb 20 region us-east-1"), id="data",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_intent_changes_is_told_key_by_key(
+    plan: Plan, bundled: Catalogue, intent_of: Callable[..., Intent], old: str, new: str, told: tuple[str, str, str]
+) -> None:
+    now = make_plan(intent_of(TEXT.replace(old, new)), bundled, clouds=CLOUDS, now=NOW)
+    changes = [one for one in market_diff(pin(plan, IMAGES), now, IMAGES).changes if one.kind == "intent"]
+    assert [(one.what, one.pinned, one.now) for one in changes] == [told]

@@ -137,7 +137,9 @@ def _text(found: Comparison, stack: str) -> Iterator[str]:
         yield change_text(each) + ("" if each.usd_per_hour is None else f" ({each.usd_per_hour:+.2f} $/hr)")
     yield ""
     if diff.today is None:
-        yield f"the pinned placement cost ${money(pinned.usd_per_hour)}/hr and can no longer be had whole"
+        gone = any(each.kind == "gone" for each in diff.changes)
+        why = "can no longer be had whole" if gone else "has no price of today: its stages are not those of the intent"
+        yield f"the pinned placement cost ${money(pinned.usd_per_hour)}/hr and {why}"
     else:
         today, then = money(diff.today.total), money(pinned.usd_per_hour)
         yield f"the pinned placement costs ${today}/hr today, pinned at ${then}/hr"

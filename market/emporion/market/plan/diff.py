@@ -137,8 +137,11 @@ def _same_nodes(pinned: PinnedPlacement, best: Placement) -> bool:
 
 def _intent(pinned: PinnedPlacement, plan: Plan) -> Iterator[Change]:
     before, now = _flat(pinned.intent), _flat(intent_json(plan.intent))
+    one_sided = _parts(before) ^ _parts(now)  # a stage that came or went is told by its name alone
     for key in dict.fromkeys([*before, *now]):
         if key in _NOT_WISHES or key.split(".")[-1] in _NOT_WISHES or before.get(key) == now.get(key):
+            continue
+        if key.partition("]")[0] in one_sided:
             continue
         yield Change("intent", key, _word(before.get(key)), _word(now.get(key)))
 
@@ -151,16 +154,27 @@ def _flat(document: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     for key, value in document.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{path}{key}.")
+        elif isinstance(value, list) and value and all(isinstance(one, Mapping) and "name" in one for one in value):
+            found[f"{path}{key}"] = [one["name"] for one in value]
+            for one in value:
+                found |= _flat(one, f"{path}{key}[{one['name']}].")
         elif value not in (None, [], ""):  # a key of a later version that is not set is no difference
             found[f"{path}{key}"] = value
     return found
 
 
+def _parts(flat: Mapping[str, Any]) -> set[str]:
+    """Return the named parts of lists that have keys of their own: `stages[train`."""
+    return {key.partition("]")[0] for key in flat if "]" in key}
+
+
 def _word(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_word(one)}" for key, one in _flat(value).items())
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(str(_word(one)) for one in value)
     return None if value is None else str(value)
 
 
