@@ -362,7 +362,7 @@ yaml_texts = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=yaml_texts)
 def test_no_document_raises_anything_but_user_errors(intent_of: IntentOf, text: str) -> None:
     try:
@@ -375,7 +375,7 @@ def test_no_document_raises_anything_but_user_errors(intent_of: IntentOf, text: 
         assert isinstance(intent, Intent)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary())
 def test_no_bytes_raise_anything_but_user_errors(intent_of: IntentOf, data: bytes) -> None:
     try:
